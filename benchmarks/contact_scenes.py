@@ -95,10 +95,10 @@ def measured(kind, n):
     one, eight = (best(lambda c=c: motions(c)) / MEASURED / c * 1e6 for c in (1, 8))
     end = motions(1)
     missed = float(np.max(end.contacts.unsettled))
-    print(f"{kind}{n} dalembert: compiled in {compiling:.1f} s, {one:.1f} µs a step alone, {eight:.1f} of a batch of 8")
+    print(f"{kind}{n} dalembert: compiled in {compiling:.1f} s, {one:.1f} µs a step alone, {eight:.1f} in 8 at once")
     print(
-        f"         after {STEP * (SETTLING + MEASURED):g} s |v| ≤ {np.abs(end.v).max():.1e}; {missed:.0f} of {MEASURED} "
-        f"steps missed the tolerance, by up to {float(np.max(end.contacts.worst)):.1e} m/s"
+        f"         after {STEP * (SETTLING + MEASURED):g} s |v| ≤ {np.abs(end.v).max():.1e}; {missed:.0f} of {MEASURED}"
+        f" steps missed the tolerance, by up to {float(np.max(end.contacts.worst)):.1e} m/s"
     )
 
 

@@ -74,3 +74,17 @@ def test_a_column_of_elastic_balls_keeps_its_energy_and_its_axis() -> None:
     assert run.energy.total[-1] == pytest.approx(run.energy.total[0], rel=BOUNCES)
     assert np.abs(run.q[:, [0, 1, 7, 8, 14, 15]]).max() < ITERATED
     assert run.contacts.gap.min() > -CONTACT_SOLVER
+
+
+def test_pushed_aslant_a_ball_rolls_and_a_puck_slides_straight() -> None:
+    """SimBenchmark's rolling: friction has no direction of its own, so that nothing drifts off the line of the push."""
+    mu, push, along = 0.4, 6.0, np.array([np.cos(0.3), np.sin(0.3), 0.0])
+    builder = ModelBuilder("pushed", gravity=push * along - [0.0, 0.0, G])  # per mass
+    for name, inertia in (("ball", 0.004), ("puck", 1e9)):  # the puck does not turn
+        builder.add_body(name, parent="world", joint="free", mass=1.0, inertia=np.eye(3) * inertia)
+        builder.add_geometry(Sphere(0.1), body=name, role="collision")
+    robot, q = builder.build(), upright((0.0, 0.0, 0.1), (0.0, 1.0, 0.1))
+    end = robot.rollout(q, np.zeros(12), step=2e-3, steps=500, contact=Contact(friction=mu))
+    ways = np.array([end.q[:3], end.q[7:10] - [0.0, 1.0, 0.0]]) - [0.0, 0.0, 0.1]
+    accelerations = np.array([push / 1.4, push - mu * G])
+    np.testing.assert_allclose(ways, 0.5 * accelerations[:, None] * along, atol=CONTACT_SOLVER)

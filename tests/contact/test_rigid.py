@@ -217,6 +217,8 @@ def test_a_slide_and_a_plot_of_its_contacts() -> None:
     assert len(figure.axes) == 3
     assert run.contacts.ratio[-1].max() == pytest.approx(1.0, abs=CONTACT_SOLVER)
     assert "8 points, 4 of them touch" in repr(run.contacts)
+    for law, (largest, mean) in run.contacts.table.items():
+        assert 0.0 <= mean <= largest < CONTACT_SOLVER, law
 
 
 def test_pairs_all_leaves_out_what_a_joint_connects() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot
+from dalembert import Contact, ModelBuilder, Robot, SimulationError
 from dalembert.model.geometry import Sphere
 from loose_bodies import G
 from tolerances import INTEGRATED, REORDERED, SETTLED
@@ -56,3 +56,17 @@ def test_a_servo_at_its_limit_is_a_constant_force(cart: Robot) -> None:
     inertia = 1e-3 + MASS * LENGTH**2
     assert run.contacts.ratio.max() < 1.0 and np.abs(run.q[:, :3] - START[0][:3]).max() < INTEGRATED  # the cart stays
     np.testing.assert_allclose(run.q[:, 7], 0.5 * MOST / inertia * run.t**2, rtol=GRAVITY)
+
+
+def test_a_law_too_stiff_for_the_step_is_named_with_the_cure(cart: Robot) -> None:
+    def law(t, q, v):
+        return np.concatenate([np.zeros(6), STIFFNESS * (TURNED - q[7:]) - DAMPING * v[6:]])
+
+    with pytest.raises(SimulationError, match=r"too long for the torque law.*'hinge'.*take at most .*give controls"):
+        cart.simulate(*START, 0.5, law, step=2e-3, contact=CONTACT)
+    with pytest.raises(SimulationError, match="servos of actuators in the place of a stiff torque law"):
+        cart.rollout(*START, law, step=2e-3, steps=250, contact=CONTACT)
+    unchecked = cart.rollout(*START, law, step=2e-3, steps=250, contact=CONTACT, check=False)
+    assert unchecked.contacts.diverged and unchecked.contacts.unsettled > 0
+    servo = cart.rollout(*START, step=2e-3, steps=250, controls=[TURNED], contact=CONTACT, check=False)
+    assert not servo.contacts.diverged

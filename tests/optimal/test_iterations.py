@@ -53,3 +53,21 @@ def test_nodes_need_not_fill_vectors(nodes):
         state = q + 0.05 * v, v
     assert_close(plan.q[-1], state[0], RECURSION)
     assert_close(plan.cost, cost + 5.0 * np.sum((state[0] - 1.0) ** 2), RECURSION)
+
+
+def test_starts_on_limits_take_no_longer_than_those_inside():
+    robot, home = dalembert.load("2r"), np.array([0.2, -0.3])
+    lower, upper = np.array([-1.0, -1.2]), np.array([1.0, 1.2])
+
+    def running(q, v, u):
+        return {"posture": (1.0, q - home), "effort": (1e-3, u), "speed": (0.05, v)}
+
+    def terminal(q, v):
+        return {"posture": (100.0, q - home), "rest": (1.0, v)}
+
+    limits = {"position": (lower, upper), "velocity": 1.0, "torque": 10.0}
+    problem = robot.optimal_control(running, terminal, step=0.02, nodes=30, limits=limits)
+    corners = np.array([[lower[0], lower[1]], [lower[0], upper[1]], [upper[0], lower[1]], upper])
+    on, inside = (problem.solve(starts) for starts in (corners, 0.9 * corners))
+    assert all(plan.converged and plan.violation == 0.0 and plan.why == "" for plan in on)
+    assert sum(plan.iterations for plan in on) <= 1.2 * sum(plan.iterations for plan in inside)

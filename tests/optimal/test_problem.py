@@ -283,7 +283,8 @@ BAD = [
     ({"limits": {"torque": [1.0, 2.0, 3.0]}}, "torque"),
     ({"limits": {"velocity": -1.0}}, "no room"),
     ({"integrator": "euler"}, "midpoint"),
-    ({"motors": ("knee",)}, "knee"),
+    ({"motors": "knee"}, "knee"),
+    ({"step": 1e300}, "up to 1e\\+09"),
     ({"q": 3}, "another name"),
 ]
 
@@ -317,6 +318,13 @@ def test_bad_costs(running, words):
         arm().optimal_control(running, step=STEP, nodes=NODES)
 
 
+GUESS = (
+    np.zeros((NODES + 1, 2)),
+    np.where(np.arange(NODES + 1) == 2, np.nan, 0.0)[:, None] * [1, 1],
+    np.zeros((NODES, 2)),
+)
+
+
 def test_bad_states_and_parameters():
     for arguments, words in (
         ({"q": [0.0], "goal": [0, 0]}, "shape"),
@@ -326,6 +334,11 @@ def test_bad_states_and_parameters():
         ({"q": [0.0, 0.0], "goal": [0.0]}, "goal has shape"),
         ({"q": [0.0, 0.0], "goal": [np.inf, 0.0]}, "finite"),
         ({"q": [0.0, 0.0], "goal": [0, 0], "aim": 3}, "aim"),
+        ({"q": np.zeros((3, 2)), "v": np.zeros((2, 2)), "goal": [0, 0]}, "v has 2 rows, expected 3"),
+        ({"q": [[0.0, 0.0], [0.0, np.inf]], "goal": [0, 0]}, r"row 1: solve: q\[1\] is inf"),
+        ({"q": np.zeros((3, 2)), "guess": [None], "goal": [0, 0]}, "guess has 1 rows"),
+        ({"q": [0.0, 0.0], "guess": 3, "goal": [0, 0]}, "expected a plan"),
+        ({"q": [0.0, 0.0], "guess": GUESS, "goal": [0, 0]}, "v of the guess has NaN or inf at node 2"),
     ):
         with pytest.raises(DalembertError, match=words):
             problem().solve(**arguments)

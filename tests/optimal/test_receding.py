@@ -62,7 +62,7 @@ def test_stays_near_the_goal_with_another_mass_and_noise():
     q, v, _ = closed_loop(law, plant, np.array([0.3, -0.2]), 2.0, noise=1e-4)
     assert np.allclose(q, goal, atol=OTHER_MASS) and np.allclose(v, 0.0, atol=NOISY)
     assert law.restarts == 0
-    assert "999 calls" in law.budget() and "500 Hz" in law.budget()
+    assert "999 plans" in law.budget() and "500 Hz" in law.budget()
 
 
 def test_torque_limits_are_kept_in_closed_loop():

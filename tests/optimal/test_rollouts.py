@@ -62,8 +62,11 @@ def test_a_rollout_is_the_loop_in_python(limits, iterations):
     def fresh():
         return problem(**limits).receding(iterations, goal=GOAL)
 
-    rollout = arm().rollout(START, REST, fresh(), STEP, 200, record=1)
+    planner = fresh()
+    rollout = arm().rollout(START, REST, planner, STEP, 200, record=1)
     assert np.array_equal(rollout.q, looped(fresh(), 200))
+    plans = round(200 * STEP * planner.rate)  # the first one is a whole solve
+    assert planner.budget().startswith(f"{plans - 1} plans") and planner.budget().endswith("0 restarts")
 
 
 def test_a_stepper_is_the_loop_in_python_and_forgets_nothing():

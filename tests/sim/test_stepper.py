@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pickle
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, ModelBuilder, Robot, elements, load
+from dalembert import Contact, DalembertError, ModelBuilder, Robot, elements, load
 from dalembert.sim.integrators import INTEGRATORS
 from tolerances import COMPUTED, CONVERGED, ITERATED, PRODUCT, ROUNDING, TIGHT_RUN
 
@@ -118,3 +119,15 @@ def test_a_state_that_overflows_leaves_nothing_behind() -> None:
         with pytest.raises(DalembertError, match="after the step is not finite"):
             stepper(q, v, np.zeros(2))
     assert not np.isfinite(stepper(q, v, np.zeros(2), check=False)[1]).all()
+
+
+def test_a_stepper_made_again_is_not_compiled_again() -> None:
+    robot = load("quadruped")
+
+    def stepper(step: float = 2e-3, **contact: Any) -> Any:
+        return robot.stepper(step, contact=Contact(pairs=[("FL_foot", "ground")], **contact)).call
+
+    first = stepper()
+    assert stepper() is first
+    assert stepper(1e-3) is not first and stepper(friction=0.5) is not first
+    assert stepper(terrain=lambda x, y: 0.0 * x) is not stepper(terrain=lambda x, y: 0.1 * x)

@@ -35,7 +35,7 @@ def batch(
     """One call on all states, in their dtype, into an array that exists already."""
     out = np.full((len(q), *shape(robot, function)), np.nan, q.dtype)
     names = {"robot": robot, "frame": frame, "q": q, "v": v, "u": u, "out": out}
-    return Job(f"robot.{function}({ARGUMENTS[function]}, out=out, threads={threads})", names, len(q))
+    return Job(f"robot.{function}({ARGUMENTS[function]}, out=out, threads={threads})", names, len(q), threads)
 
 
 def answer(job: Job) -> np.ndarray:

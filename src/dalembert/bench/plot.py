@@ -27,10 +27,11 @@ def save(document: Document, path: Path) -> None:
         for k, (label, system, mode, batch) in enumerate(series):
             measured = [timings.get(robot, function, mode, batch, system=system) for robot in robots]
             at = [i + 0.12 * (k - (len(series) - 1) / 2) for i, row in enumerate(measured) if row]
-            values = [1e6 * row["median"] for row in measured if row]
-            low = [1e6 * (row["median"] - row["low"]) for row in measured if row]
-            high = [1e6 * (row["high"] - row["median"]) for row in measured if row]
-            panel.errorbar(at, values, yerr=[low, high], fmt="s" if system == OURS else "o", label=label, capsize=2)
+            values = [1e6 * row["best"] for row in measured if row]
+            high = [1e6 * (row["high"] - row["best"]) for row in measured if row]
+            panel.errorbar(
+                at, values, yerr=[[0.0] * len(high), high], fmt="s" if system == OURS else "o", label=label, capsize=2
+            )
         panel.set(yscale="log", ylabel="µs per state", title=function.replace("_", " "))
         panel.set_xticks(range(len(robots)), robots)
         panel.grid(axis="y", which="both", alpha=0.25)

@@ -160,7 +160,7 @@ def summary(document: Document, peer: str, robots: Sequence[str]) -> str:
                 ours = timings.get(robot, function, mode, size)
                 other = timings.get(robot, function, theirs, size, system=peer)
                 if ours and other:
-                    factors.append(other["median"] / ours["median"])
+                    factors.append(other["best"] / ours["best"])
             cells.append(f"{min(factors):.0f}–{max(factors):.0f}×" if factors else "-")
         lines.append(f"| {robot} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -182,10 +182,10 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 def micro(row: Row | None, spread: bool = True) -> str:
-    """Median in µs to three digits, with half the interquartile range in per cent."""
+    """The shortest round in µs to three digits, with half the interquartile range in per cent of the median."""
     if row is None:
         return "-"
-    value = 1e6 * row["median"]
+    value = 1e6 * row["best"]
     digits = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
     if not spread:
         return digits
@@ -194,7 +194,7 @@ def micro(row: Row | None, spread: bool = True) -> str:
 
 def ratio(fast: Row | None, slow: Row | None) -> str:
     """How many times faster the first is."""
-    return f"{slow['median'] / fast['median']:.1f}" if fast and slow else "-"
+    return f"{slow['best'] / fast['best']:.1f}" if fast and slow else "-"
 
 
 def operation_count(document: Document, robot: str, function: str) -> str:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import combinations
+from types import NoneType
 from typing import Any, NamedTuple
 
 from dalembert.algorithms import neutral, poses
-from dalembert.collision import Ground, Witness, as_ground, ground_points, pair_points
+from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_points, pair_points
 from dalembert.collision.groups import alike
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import code
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
 from dalembert.model.joints import Free
@@ -45,6 +48,13 @@ class Patch:
     second: int = WORLD
     other: Shape | None = None
     other_placement: Pose | None = None
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """Digest of its content; None where a ground may be a function, which can change."""
+        if not isinstance(self.ground, (HalfSpace, NoneType)):
+            return None
+        return code(*(getattr(self, field.name) for field in fields(self)))
 
     def witnesses(self, X: Sequence[Pose]) -> list[Witness]:
         """One for each name; X: the poses of all bodies in the world."""

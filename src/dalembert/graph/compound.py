@@ -44,6 +44,10 @@ class Compound(ABC):
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
         """Argument's place → Σ weight · ∂result/∂argument over the results in `weights`, for the active arguments."""
 
+    def evaluated(self, arguments: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The arguments that its results are computed from; others are for slopes alone."""
+        return arguments
+
     def again(self, graph: Graph, arguments: Sequence[Scalar]) -> list[Scalar]:
         """All results for other arguments, in `graph`."""
         return results(graph, self, arguments)

@@ -96,6 +96,9 @@ class Repeated(Compound):
         once = Counter(self.step.operations())
         return once if self.settled is not None else Counter({op: self.times * n for op, n in once.items()})
 
+    def evaluated(self, arguments: Sequence[Scalar]) -> Sequence[Scalar]:
+        return arguments[: self.body.taken.stop]
+
     def again(self, graph: Graph, arguments: Sequence[Scalar]) -> list[Scalar]:
         start = arguments[: self.width]
         known = self.settled is not None and start[self.settled].op == "const" and start[self.settled].value != 0

@@ -54,3 +54,14 @@ def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
                 done.add(node.id)
                 order.append(node)
     return order
+
+
+def without_slopes(order: Sequence[Scalar], roots: Iterable[Scalar]) -> list[Scalar]:
+    """The nodes of an order that the roots are computed from: what only slopes would need is left out."""
+    needed = {root.id for root in roots}
+    for node in reversed(order):
+        if node.id in needed:
+            arguments = node.value[0].nodes if node.op == "dot" else node.args
+            arguments = node.value.evaluated(arguments) if node.op == "compound" else arguments
+            needed |= {argument.id for argument in arguments}
+    return [node for node in order if node.id in needed]

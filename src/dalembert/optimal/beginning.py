@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.algorithms import constraints
 from dalembert.errors import DalembertError
+from dalembert.execute import real_array
 
 from .plan import Plan
 
@@ -90,11 +91,20 @@ def _roll(solver: Solver) -> None:
 def _take(solver: Solver, guess: Any) -> None:
     """A plan, or (q, v, u), as the first trajectory."""
     problem, N = solver.problem, solver.problem.nodes
-    q, v, u = (guess.q, guess.v, guess.u) if isinstance(guess, Plan) else guess
+    parts = (guess.q, guess.v, guess.u) if isinstance(guess, Plan) else guess
+    if not (isinstance(parts, (tuple, list)) and len(parts) == 3):
+        raise DalembertError(f"solve: guess is of type {type(guess).__name__}, expected a plan or (q, v, u)")
     wanted = ((N + 1, problem.robot.nq), (N + 1, problem.robot.nv), (N, problem.motion.controls))
+    q, v, u = (
+        real_array(f"solve: {name} of the guess", x, f"expected {shape}")
+        for name, x, shape in zip("qvu", parts, wanted, strict=True)
+    )
     for name, x, shape in zip("qvu", (q, v, u), wanted, strict=True):
-        if np.shape(x) != shape:
-            raise DalembertError(f"solve: {name} of the guess has shape {np.shape(x)}, expected {shape}")
+        if x.shape != shape:
+            raise DalembertError(f"solve: {name} of the guess has shape {x.shape}, expected {shape}")
+        if not np.all(np.isfinite(x)):
+            node = int(np.argmin(np.isfinite(x).all(axis=1)))
+            raise DalembertError(f"solve: {name} of the guess has NaN or inf at node {node}, expected finite numbers")
     solver.q[0][:], solver.v[0][:] = q, v
     if problem.motion.by_acceleration:
         solver.w[0][:] = np.diff(solver.v[0], axis=0) / solver.steps[:, None]

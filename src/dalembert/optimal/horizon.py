@@ -1,8 +1,8 @@
 """What a receding horizon carries from call to call, and a solver that improves the plans of many motions in turn.
 
 A motion's plan is one row of numbers, so that it can be kept, copied and started from again: time of its first node,
-states, controls, the last direction and, with constraints, slacks and multipliers. A call takes measured states and
-gives controls: compiled, without Python between the motions.
+states, controls, the last direction, parameters that the plan has chosen and, with constraints, slacks and multipliers.
+A call takes measured states and gives controls: compiled, without Python between the motions.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class HorizonPrograms:
         sizes = {"q": nq, "v": nv, "measured q": nq, "measured v": nv, "is first": 1}
 
         def change(q: Any, v: Any, measured_q: Any, measured_v: Any, is_first: Any) -> dict[str, Any]:
-            off = np.concatenate([algorithms.difference(model, q, measured_q), measured_v - v])
+            kept = np.zeros(problem.constants.count)  # what the first solve has chosen
+            off = np.concatenate([algorithms.difference(model, q, measured_q), measured_v - v, kept])
             return {"first": layout.state_row(np.array([math.where(is_first[0] > 0.5, x, 0.0) for x in off], object))}
 
         return _program("measured state", sizes, change)
@@ -148,6 +149,7 @@ class Horizon:
         arrays = [("origin", self.origin, False), ("length", solver.length, False), ("barrier", solver.barrier, False)]
         arrays += [("q", solver.q[side], True), ("v", solver.v[side], True), ("w", solver.w[side], True)]
         arrays += [("dx", direction.states, True), ("dw", direction.controls, True)]
+        arrays += [("constants", x, False) for x in solver.constants[side].values()]
         for kept, follows in zip(solver.constraints, (True, False), strict=True):
             if kept.rows.rows:
                 four = kept.slack[side], kept.multiplier[side], kept.rates["d slack"], kept.rates["d multiplier"]
@@ -172,11 +174,12 @@ class Horizon:
         return self.programs.measure.bound(inputs, {"first": solver.direction.first[None]})
 
     def _bound_control(self, side: int) -> Bound:
-        solver, direction = self.solver, self.solver.direction
+        solver, direction, unknowns = self.solver, self.solver.direction, self.problem.constants.unknowns
         inputs = {"w": solver.w[side][0], "dw": direction.controls[0], "length": solver.length}
         inputs |= {"measured q": self.q, "measured v": self.v, "dx next": direction.states[1]}
         inputs |= {"q next": solver.q[side][1], "v next": solver.v[side][1]}
         inputs |= {f"parameter {name}": x[0] for name, x in solver.parameters.items()}
+        inputs |= {f"parameter {name}": solver.constants[side][f"unknown {name}"][0] for name in unknowns}
         return self.programs.control.bound(inputs, {"control": self.control, "answer": self.answer})
 
     # ---- a call

@@ -30,6 +30,7 @@ Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
 def motors(robot: Robot, names: Sequence[str] | None) -> list[int]:
     """Indices into v of the freedoms with a motor: of the joints named, else all but a base's and those of limit 0."""
     if names is not None:
+        names = [names] if isinstance(names, str) else names
         return [k for name in names for k in range(robot.joint(name).v.start, robot.joint(name).v.stop)]
     base = robot.model.base.v
     effort = robot.limits.effort

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
-LONGEST_REST = 20_000  # operations of a node: compiling it twice takes up to about 2 s
+LONGEST_STEP = 1e9  # [s]: squares of much longer ones overflow
+FEW_NODES, LONGEST_REST = 40, 10_000  # nodes, and operations of one: half a vector saves time that compiling is worth
 CURVATURES = ("auto", "gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
@@ -78,7 +79,7 @@ class Problem:
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
         self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
         self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
-        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]")
+        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]", LONGEST_STEP)
         touching = Contacts.of(robot, contacts, contact_decay)
         varies = self._step is not None
         self.motion = Motion.of(
@@ -167,10 +168,10 @@ class Problem:
         return named
 
     def _with_rest(self, programs: dict[str, Program]) -> dict[str, Program]:
-        """Where whole vectors leave over a few nodes, the same code for them on half a vector, if it is not long."""
+        """Where few nodes leave half a vector empty, the same code for it on half a vector, if it is not long."""
         half, step = lanes() // 2, programs["step"]
-        operations = sum(step.function().operations().values())
-        if half < 4 or not 0 < self.nodes % lanes() <= half or operations > LONGEST_REST:
+        is_empty = half >= 4 and 0 < self.nodes % lanes() <= half and self.nodes <= FEW_NODES
+        if not is_empty or sum(step.function().operations().values()) > LONGEST_REST:
             return programs
         return programs | {"rest": step.on_lanes(half)}
 
@@ -187,7 +188,7 @@ class Problem:
     @cached_property
     def bent_programs(self) -> dict[str, Program]:
         """Nodes and end with second derivatives, compiled where convergence is slow."""
-        return self._with_rest({"step": self.node.step(True), "end": self.end.step(True)})
+        return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
 
@@ -216,7 +217,7 @@ class Problem:
             return self._batch(start, v, guess, iterations, tolerance, threads, parameters)
         values, most = arguments.values(parameters), _count("iterations", iterations)
         position, velocity = arguments.state(start, v)
-        accuracy = _positive("tolerance", tolerance, "")
+        accuracy = _positive("tolerance", tolerance)
         with self.lent_solver() as solver:
             solver.begin(position, velocity, values, guess)
             return solver.solve(most, accuracy, progress)
@@ -237,12 +238,12 @@ class Problem:
         answer: what it gives instead of torques, an array, for controllers that take it as an input: a traced
         function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
         frame) and parameters (of the first node).
+        Of `unknowns` the values are where the first solve starts from; what it chooses is kept until the next one.
         """
-        if self.constants.count or self._step is not None:
+        if self.constants.with_start or self._step is not None:
             raise DalembertError(
-                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some "
-                "to the plan: make one for the law with step= a number and without unknowns= and free_start=, and give "
-                "it what a plan has chosen, as in receding(T=plan.unknowns['T'])"
+                "receding: a law plans with a step and a start that are given, and this problem leaves them to the "
+                "plan: make one for the law with step= a number, without free_start="
             )
         return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
@@ -271,21 +272,23 @@ class Problem:
     ) -> list[Plan]:
         """Plans from many states: one problem after the other on each thread."""
         count = len(q)
-        velocities = [None] * count if v is None else np.broadcast_to(np.asarray(v, float), (count, self.robot.nv))
-        each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in parameters.items()} for k in range(count)]
-        for name, x in parameters.items():
-            if np.ndim(x) > 1 and len(x) != count:
-                raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
+        rows = parameters if v is None else {"v": v, **parameters}
         guesses = list(guess) if isinstance(guess, Sequence) and not isinstance(guess, tuple) else [guess] * count
+        for name, x in {**rows, "guess": guesses}.items():
+            if (np.ndim(x) > 1 or x is guesses) and len(x) != count:
+                raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
+        each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in rows.items()} for k in range(count)]
         plans: list[Any] = [None] * count
+        options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance}
         places = iter(range(count))  # its next() is atomic: each problem goes to one thread
 
         def work() -> None:
             try:
                 for k in places:
-                    plans[k] = self.solve(
-                        q[k], velocities[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k]
-                    )
+                    try:
+                        plans[k] = self.solve(q[k], guess=guesses[k], **options, **each[k])
+                    except DalembertError as error:
+                        raise DalembertError(f"row {k}: {error}") from error
             finally:  # after an error or Ctrl-C the other threads find nothing left to do
                 deque(places, maxlen=0)
 
@@ -344,10 +347,12 @@ def _exact(curvature: str, motion: Motion) -> bool:
     return curvature == "exact"
 
 
-def _positive(name: str, value: Any, what: str) -> float:
-    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
-        raise DalembertError(f"optimal_control: {name} is {value!r}, expected {what or 'a number'} above 0")
-    return float(value)
+def _positive(name: str, value: Any, what: str = "a number", most: float = np.inf) -> float:
+    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else np.nan
+    if not (0.0 < number <= most and number < np.inf):
+        below = "" if most == np.inf else f", up to {most:g}"
+        raise DalembertError(f"optimal_control: {name} is {value!r}, expected {what} above 0{below}")
+    return number
 
 
 def _count(name: str, value: Any) -> int:

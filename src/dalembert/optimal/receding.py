@@ -107,14 +107,17 @@ class Receding:
         return self._horizon.solver.plan(self.iterations, False, "a plan that recedes is improved with every call")
 
     def budget(self) -> str:
-        """The time that calls after the first have taken, compared with the period of the law."""
+        """The time that plans after the first have taken, compared with the period of the law.
+
+        Calls from Python, and the plans of rollouts and steppers, each on its thread.
+        """
         if not self._durations:
-            return "no calls yet after the first, which solves the whole problem"
+            return "no plans yet after the first, which solves the whole problem"
         µs = np.array(self._durations) / 1e3
         available = 1e6 / self.rate
         late = int(np.sum(µs > available))
         return (
-            f"{len(µs)} calls: median {np.median(µs):.0f} µs, 99 % below {np.quantile(µs, 0.99):.0f} µs, longest "
+            f"{len(µs)} plans: median {np.median(µs):.0f} µs, 99 % below {np.quantile(µs, 0.99):.0f} µs, longest "
             f"{µs.max():.0f} µs of {available:.0f} µs at {self.rate:g} Hz ({100 * np.median(µs) / available:.1f} %), "
             f"{late} too late, {max(self.restarts, 0)} restarts"
         )
@@ -181,10 +184,19 @@ class Receding:
             with self._lent(tuple(each)) as horizon:
                 horizon.take(values)
                 for rows in chunks:
-                    self._improved(horizon, t, values, memory, requests, replies, rows)
+                    begin, is_warm = time.perf_counter_ns(), isfinite(memory.item(rows.start, 0))
+                    again = self._improved(horizon, t, values, memory, requests, replies, rows)
+                    if is_warm:  # then all of them are
+                        self._note((time.perf_counter_ns() - begin) // len(rows), len(rows), again)
 
         run_threads(work, workers)
         return replies[:, len(self.control) :]
+
+    def _note(self, duration: int, count: int, again: int) -> None:
+        """Plans that took so long each [ns], some of them solved anew."""
+        with self._lock:
+            self._durations.extend([duration] * count)
+            self.restarts = max(self.restarts, 0) + again
 
     def _rows(self, name: str, x: np.ndarray) -> np.ndarray:
         """A parameter of all motions, (motions, nodes + 1, size)."""

@@ -15,7 +15,7 @@ from dalembert.graph.calls import Called
 from dalembert.graph.compound import Compound
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
-from dalembert.graph.schedule import depth_first
+from dalembert.graph.schedule import depth_first, without_slopes
 from dalembert.graph.visit import Visited
 
 from .names import CParameter
@@ -84,7 +84,8 @@ class CBody:
     lookup: ClassVar[str] = LOOKUP
 
     def __post_init__(self) -> None:
-        self.order = results_first(self.arrange([node for output in self.function.outputs for node in output.nodes]))
+        roots = [node for output in self.function.outputs for node in output.nodes]
+        self.order = results_first(without_slopes(self.arrange(roots), roots))
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
         self.called, self.tables = {}, {}
         for node in self.order:
@@ -226,7 +227,7 @@ class CBody:
         if isinstance(compound, Visited):
             return visiting(self, node, operand)
         body = self.called[id(called_function(compound))]
-        operands = [operand(argument) for argument in node.args]
+        operands = [operand(argument) for argument in compound.evaluated(node.args)]
         lines = []
         for word, p in body.inputs.items():
             numbers, operands = operands[: p.size], operands[p.size :]

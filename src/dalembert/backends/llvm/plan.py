@@ -13,9 +13,10 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
+from dalembert.graph.schedule import without_slopes
 from dalembert.graph.visit import Visited
 
-from .compounds import Calling, Items, Repeating, View, Visiting
+from .compounds import Calling, Counted, Items, Repeating, View, Visiting
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
@@ -101,11 +102,14 @@ class SlotPlan:
         for i in function.inputs:
             if i.name not in outside and view is None:
                 self.input_base[i.name] = self._take(i.size)
-        order = function.schedule()
+        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
+        order = without_slopes(function.schedule(), kept)
+        self._results: dict[int, set[int]] = {}  # numbers of the results of a compound that something reads, by its id
         for node in order:
+            if node.op == "result":
+                self._results.setdefault(node.args[0].id, set()).add(node.value)
             if node.op == "input":
                 self._place_input(node, outside)
-        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
         steps, self._deferred = deferred(fuse(order, kept), kept)
         self.parts: list[Part] = []
         entries = [entry for part in waves(steps) for entry in ([part] if isinstance(part, Looped) else split(part))]
@@ -228,12 +232,13 @@ class SlotPlan:
     def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
         if isinstance(node.value, Visited):
             return self._visiting(node.value, node.args)
-        self._in_memory(node.args)
-        slots = [self.slots[argument.id] for argument in node.args]
+        arguments = node.value.evaluated(node.args)
+        self._in_memory(arguments)
+        slots = [self.slots[argument.id] for argument in arguments]
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
-            return self._items(node.value, slots)
+            return self._items(node.value, slots, self._results.get(node.id, set()))
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -249,8 +254,11 @@ class SlotPlan:
         subroutine = self._subroutine(repeated.step, outside)
         return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
 
-    def _items(self, scanned: Scanned, slots: list[int]) -> Items:
-        """Inputs and results stay in the rows of this memory, where the step reads and writes them."""
+    def _items(self, scanned: Scanned, slots: list[int], read: set[int]) -> Items:
+        """Inputs and results stay in the rows of this memory, where the step reads and writes them.
+
+        read: numbers of the results that something reads.
+        """
         sizes, n = scanned.sizes, scanned.sizes.items
         lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
         stride = -(-(n + (sizes.carry > 0)) // self.group) * self.group
@@ -275,6 +283,11 @@ class SlotPlan:
         places = _own_places(subroutine)
         gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places]
         last = n if scanned.reversed else 0
+        counted = None
+        if scanned.counted is not None:
+            carried_on = any(k < sizes.carry * n and (k + 1) % n for k in read)
+            whole = scanned.reversed or lanes > 1 or carried_on
+            counted = Counted(common[scanned.counted], *(() if whole else (self._take(1), self._take(1))))
         return Items(
             scanned,
             subroutine,
@@ -282,7 +295,7 @@ class SlotPlan:
             stride,
             gathered,
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
-            None if scanned.counted is None else common[scanned.counted],
+            counted,
         )
 
     def _visiting(self, visited: Visited, arguments: Sequence[Scalar]) -> Visiting:

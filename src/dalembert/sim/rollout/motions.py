@@ -191,11 +191,17 @@ class Motions:
                 )
         error = Diverged(
             f"rollout: motion {number} diverged between t = {begin:.6g} and {end:.6g} s (joint {joint!r} is faster "
-            f"than {FASTEST:g} rad/s or m/s): try a smaller step, 'implicit-velocity' for stiff damping, robot.stops() "
-            "where joints run away, or check=False to go on; `rollout` of this error has the records until then"
+            f"than {FASTEST:g} rad/s or m/s): try a smaller step, {self._stiff_cure()}, robot.stops() where joints run "
+            "away, or check=False to go on; `rollout` of this error has the records until then"
         )
         error.states = q[..., :first, :], e[..., :first, :]
         return error
+
+    def _stiff_cure(self) -> str:
+        """What helps where damping or a law is too stiff for the step."""
+        if self.stepping.system.contact is None:
+            return "'implicit-velocity' for stiff damping"
+        return "servos of actuators in the place of a stiff torque law"
 
 
 class Diverged(SimulationError):

@@ -49,12 +49,18 @@ class Rollout(NamedTuple):
 class RolloutContacts(NamedTuple):
     """Rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
 
-    names: of the points that may touch.
+    names: of the points that may touch. On graphics processors and with check=False nothing is raised: `diverged` says
+    which motions are no longer numbers, and steps without a solution count as unsettled.
     """
 
     names: tuple[str, ...]
     unsettled: Any
     worst: Any
+
+    @property
+    def diverged(self) -> Any:
+        """(…,): whether a motion ended in numbers that are none."""
+        return self.worst != self.worst
 
 
 class WatchedRollout(Rollout):

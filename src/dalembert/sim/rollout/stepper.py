@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import Call
+from dalembert.execute import Call, Recent, code
 from dalembert.functions.dynamics import singular_mass
 from dalembert.functions.guards import function_call
 from dalembert.graph import trace
@@ -118,8 +118,17 @@ def _compiled(
     model, elements = prepared("stepper", model, elements, method, settings.friction)
     elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-    take, shown = method.fixed_step, system.layout.nz if remembers else _states_to_hand_over(system)
-    forgotten = np.zeros(system.layout.nz - shown)
+    shown = system.layout.nz if remembers else _states_to_hand_over(system)
+    key = code(model, model.name, elements, method, step, shown)
+    return system, _recent.get(key, lambda: _traced(system, method, step, shown))
+
+
+_recent = Recent(16)
+
+
+def _traced(system: System, method: Integrator, step: float, shown: int) -> Call:
+    """The step of a system; shown: how many of its states come in and go out."""
+    model, take, forgotten = system.model, method.fixed_step, np.zeros(system.layout.nz - shown)
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
         e = np.concatenate([v, *z, forgotten])
@@ -144,7 +153,7 @@ def _compiled(
             "'implicit-velocity' for stiff damping, float64 for implicit integrators; check=False gives NaN"
         )
 
-    return system, function_call(model, "stepper", sizes, at_any_time, unbounded)
+    return function_call(model, "stepper", sizes, at_any_time, unbounded)
 
 
 class ControlledStepper:

@@ -17,7 +17,7 @@ from ..system.laws import Inputs, drive
 from ..system.system import System
 from .compiled import Programs, programs
 from .engines import State, Trouble
-from .initial import first_state
+from .initial import checked_state, first_state
 
 NUDGE = 1e-6
 
@@ -98,11 +98,9 @@ def why_and_what(
     adapts = integrator.adaptive and step is None
     advice = step_advice(compiled, state if adapts else start, u)
     if trouble.undefined:
-        remedy = (
-            "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
-        )
-    elif system.contact is not None:  # the fastest motion of the robot alone says nothing about its contacts
-        remedy = "; ".join([*remarks, f"the step is {step:g} s: try a shorter one"])
+        remedy = _undefined(compiled, state, u)
+    elif system.contact is not None:
+        remedy = "; ".join([*remarks, _shorter_with_contact(advice, step)])
     elif system.soft is not None and system.soft.gathers:
         room = f"more than {system.soft.slots} points touch, for which there is no room (name the pairs that matter)"
         remedy = f"either {room}, or the step of {step:g} s is too long"
@@ -117,6 +115,28 @@ def why_and_what(
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
 
 
+def _undefined(compiled: Programs, state: State, u: np.ndarray) -> str:
+    """What to look at where the acceleration is not a number."""
+    inputs = {"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u}
+    tau = np.ravel(compiled.observed(inputs)["tau"])
+    wrong = np.flatnonzero(~np.isfinite(tau))
+    if not wrong.size:
+        return "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
+    joint = compiled.system.model.freedom_names[wrong[0]]
+    return f"the torque at joint {joint!r} is {tau[wrong[0]]}: correct the law or the numbers that give it"
+
+
+def _shorter_with_contact(advice: StepAdvice, step: float) -> str:
+    """What to do about a step with rigid contact; the fastest motion is that of the robot and its law without it."""
+    if not advice.frequency * step > 1.0:
+        return f"the step is {step:g} s: try a shorter one"
+    return (
+        f"the step of {step:g} s is too long for the torque law, which swings joint {advice.joint!r} at "
+        f"{advice.frequency:.3g} rad/s: take at most {1.0 / advice.frequency:.2g} s or lower gains, or state them as "
+        "servos (add_actuator with gain and bias, <position> in MJCF) and give controls: those act within the step"
+    )
+
+
 def _worst(system: System, state: State) -> tuple[str, float]:
     v = np.abs(system.layout.velocity(state.e))
     k = int(np.argmax(v))
@@ -127,9 +147,9 @@ def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements:
     """See `Robot.step_advice`."""
     if not model.nv:
         raise DalembertError(f"step_advice: robot {model.name!r} has no joint that moves")
+    q, v = checked_state("step_advice", model, q, v)
     for element in elements:
         model = element.prepared(model)
-    q, v = np.asarray(q, float), np.asarray(v, float)
     compiled = programs(
         model, elements, drive(Inputs.torques(model), None, 1.0), chosen(integrator, INTEGRATORS, "step_advice")
     )
