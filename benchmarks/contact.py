@@ -3,7 +3,8 @@
 `python benchmarks/contact.py [--quick] [go1.xml anymal_c.xml g1.xml]`. Accuracy needs nothing but MuJoCo (pip install
 mujoco), the robots are MJCF files of these names from MuJoCo Menagerie. One core each, CPU time, best of several;
 MuJoCo is measured with the settings of its file, with a pyramidal cone and Newton's method, and on the same task: feet
-only, three-dimensional contacts, no joint friction.
+only, three-dimensional contacts, no joint friction. The row "as typed" is `Contact(ground=0.0, friction=0.6)`: all
+shapes and everything that the file says, to be held against MuJoCo's row "file". A limp robot lies on the ground.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from dalembert.math import clip, cos, sin
 from dalembert.model.geometry import Box, Capsule, Cylinder, Sphere
 
 STEP, G, MU = 2e-3, 9.81, 0.6
-QUICK = 10  # rounds below which what takes minutes to compile is left out
 
 
 def loose(name, shapes, gravity=(0.0, 0.0, -G)):
@@ -329,36 +329,73 @@ def speed(path, rounds, batch=64, steps=500):
     q[:, 7:] += 0.01 * rng.standard_normal((batch, 12))
     feet = [(name, "ground") for name in feet_of(robot, spec.feet)]
     print(f"\n{path.stem}: µs per step on one core        stand    trot")
+    plain = {"friction": spec.friction, "torsion": 0.0, "rolling": 0.0}
+    feet_alone = plain | {"pairs": feet}
+    smooth = robot.without("friction")
     variants = {
-        "feet, joint friction": (feet, None, np.float64),
-        "feet, no joint friction": (feet, "smooth", np.float64),
-        "feet, no joint friction, float32": (feet, "smooth", np.float32),
-        "all shapes, no joint friction": ("ground", "smooth", np.float64),
+        "as typed": (robot, {"friction": 0.6}, np.float64),
+        "feet, joint friction": (robot, feet_alone, np.float64),
+        "feet, no joint friction": (smooth, feet_alone, np.float64),
+        "feet, no joint friction, float32": (smooth, feet_alone, np.float32),
+        "all shapes, no joint friction": (smooth, plain, np.float64),
     }
-    if rounds < QUICK:
-        del variants["all shapes, no joint friction"]
-    for name, (pairs, friction, kind) in variants.items():
-        used = robot if friction is None else robot.without("friction")
-        contact = Contact(ground=0.0, friction=spec.friction, torsion=0.0, rolling=0.0, pairs=pairs)
-        cost = our_cost(used, q.astype(kind), laws, contact, rounds, steps)
-        seen = used.simulate(q[0].astype(float), np.zeros(robot.nv), 1.0, laws[1], step=STEP, contact=contact)
-        error = f"worst residual {seen.contacts.worst:.0e} m/s, {seen.contacts.unsettled} of 500 steps unsettled"
-        print(f"  dalembert, {name:34s} {cost[0]:6.3f} {cost[1]:7.3f}   ({len(seen.contacts.names)} points; {error})")
+    for name, (used, options, kind) in variants.items():
+        contact = Contact(ground=0.0, **options)
+        cost, seconds = our_cost(used, q.astype(kind), laws, contact, rounds, steps)
+        seen = used.rollout(q, np.zeros((batch, robot.nv)), laws[1], step=STEP, steps=500, contact=contact).contacts
+        error = f"worst residual {np.max(seen.worst):.0e} m/s, {np.sum(seen.unsettled) / batch / 500:.0e} unsettled"
+        print(f"  dalembert, {name:34s} {cost[0]:6.3f} {cost[1]:7.3f}   (compiled in {seconds:.0f} s; {error})")
+    limp(path, spec, robot, q, rounds)
     soft = Contact(model="mujoco", pairs=feet)
     for name, used in (("joint friction", robot), ("no joint friction", robot.without("friction"))):
-        cost = our_cost(used, q, laws, soft, rounds, steps)
+        cost, _ = our_cost(used, q, laws, soft, rounds, steps)
         print(f"  dalembert, MuJoCo's model, feet, {name:17s} {cost[0]:6.3f} {cost[1]:7.3f}   (4 points)")
     theirs(path, spec, feet, rounds)
 
 
 def our_cost(robot, q, laws, contact, rounds, steps):
-    """µs per step of each law, from where the first one comes to rest."""
+    """µs per step of each law, from where the first one comes to rest; and the seconds of the first call [s]."""
 
     def run(q, v, law, steps):
         return robot.rollout(q, v, law, step=STEP, steps=steps, contact=contact, threads=1)
 
+    begin = time.perf_counter()
+    run(q, np.zeros((len(q), robot.nv), q.dtype), laws[0], 1)
+    seconds = time.perf_counter() - begin
     start = run(q, np.zeros((len(q), robot.nv), q.dtype), laws[0], 250)
-    return [best(partial(run, start.q, start.v, law, steps), rounds) / len(q) / steps * 1e6 for law in laws]
+    cost = [best(partial(run, start.q, start.v, law, steps), rounds) / len(q) / steps * 1e6 for law in laws]
+    return cost, seconds
+
+
+def limp(path, spec, robot, q, rounds, steps=250):
+    """A robot without torques, from 0.5 s after it was let go on: everything that the file says, here and in MuJoCo."""
+    contact = Contact(ground=0.0, friction=0.6)
+
+    def run(q, v, steps):
+        return robot.rollout(q, v, step=STEP, steps=steps, contact=contact, threads=1)
+
+    start = run(q[:8], np.zeros((8, robot.nv)), 250)
+    cost = best(partial(run, start.q, start.v, steps), min(rounds, 5)) / 8 / steps * 1e6
+    seen = run(start.q, start.v, steps).contacts
+    print(
+        f"  dalembert, as typed, limp, 8 motions           {cost:6.2f}   (worst residual {np.max(seen.worst):.0e} m/s, "
+        f"{np.sum(seen.unsettled) / 8 / steps:.0e} unsettled)"
+    )
+    try:
+        import mujoco
+        from mujoco import rollout
+    except ImportError:
+        return
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.timestep = STEP
+    model.actuator_gainprm[:], model.actuator_biasprm[:] = 0.0, 0.0
+    data = mujoco.MjData(model)
+    states = np.zeros((8, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    states[:, 1:20] = q[:8]
+    controls = np.zeros((8, steps, model.nu))
+    states = np.ascontiguousarray(rollout.rollout(model, [data], states, controls)[0][:, -1])
+    cost = best(partial(rollout.rollout, model, [data], states, controls), min(rounds, 5)) / 8 / steps * 1e6
+    print(f"  MuJoCo, file, limp                            {cost:6.2f}")
 
 
 def feet_of(robot, names):

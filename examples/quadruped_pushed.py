@@ -4,7 +4,7 @@ import numpy as np
 
 from dalembert import Contact, ModelBuilder
 from dalembert.math import clip, where
-from dalembert.model.geometry import Box, Sphere
+from dalembert.model.geometry import Box, Capsule, Sphere
 
 builder = ModelBuilder("quadruped")
 builder.add_body("trunk", parent="world", joint="free", mass=8.0, inertia=np.diag([0.05, 0.15, 0.18]))
@@ -18,6 +18,8 @@ for name, x, y in (("FL", 0.2, 0.12), ("FR", 0.2, -0.12), ("RL", -0.2, 0.12), ("
     builder.add_body(
         f"{name} shank", parent=f"{name} thigh", joint="revolute", joint_name=f"{name} knee", xyz=(0, 0, -0.2), **shank
     )
+    for part in ("thigh", "shank"):  # to look at
+        builder.add_geometry(Capsule(0.015, 0.2), body=f"{name} {part}", xyz=(0, 0, -0.1), role="visual")
     builder.add_geometry(Sphere(0.02), body=f"{name} shank", xyz=(0, 0, -0.2), role="collision", name=f"{name} foot")
 robot = builder.build()
 

@@ -151,7 +151,7 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
 
     Arguments named q, q0, q1 have nq elements, v, a, tau have nv; the sizes of others are given by keyword, as in
     function(lambda q, k: …, robot, k=3). The function uses arithmetic, dalembert.math and methods of robots; it is
-    called twice, and must say the same both times.
+    called twice, and must say the same both times. Other values that it uses are taken as they are now.
     """
     known = {"q": robot.nq, "q0": robot.nq, "q1": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, **sizes}
     names = list(inspect.signature(compute).parameters)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from backends.expressions import EXPRESSIONS, check
+from dalembert import math
 from dalembert.backends.llvm import emit, target
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Loop, trace
@@ -72,6 +73,24 @@ def test_loop(expression, dtype):
         compiled.run_batch(rows, [outputs[o.name] for o, _ in loop.results()], (count,), passes=n)
 
     check(expression, run, ULPS, dtype)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_what_a_loop_leaves_out_is_zero_after_states_that_had_more(lanes):
+    """Groups of states that follow each other have fewer items than those before, then more again."""
+
+    def compute(x):
+        rows = math.map(lambda a: {"y": 1.0 + a}, {"a": x[1:]}, x[0])["y"]
+        total = math.scan(lambda s, a: {"s": s + a}, {"a": rows}, {"s": 1.0}, count=x[0])["s"][-1]
+        return {"y": [*rows, total]}
+
+    counts = np.repeat([5.0, 2.0, 0.0, 3.0, 9.0, -1.0], 4)
+    x = np.concatenate([counts[:, None], np.arange(120.0).reshape(24, 5)], axis=1)
+    y = np.full((24, 6), np.nan)
+    kernel(trace(compute, {"x": 6}), lanes).run_batch([x], [y], (24,))
+    expected = np.where(np.arange(5) < counts[:, None], 1.0 + x[:, 1:], 0.0)
+    np.testing.assert_array_equal(y[:, :5], expected)
+    np.testing.assert_array_equal(y[:, 5], 1.0 + expected.sum(axis=1))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

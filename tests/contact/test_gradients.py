@@ -109,12 +109,12 @@ def test_velocities_have_slopes_where_forces_are_shared_in_many_ways() -> None:
 
 
 def test_steps_that_did_not_settle_have_no_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.linear import impulses
+    from dalembert.linear import iteration
 
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
-    monkeypatch.setattr(impulses, "SWEEPS", 1)
-    monkeypatch.setattr(impulses, "STEPS", 1)
-    monkeypatch.setattr(impulses, "ROUNDS", 1)
+    monkeypatch.setattr(iteration, "SWEEPS", 1)
+    monkeypatch.setattr(iteration, "STEPS", 1)
+    monkeypatch.setattr(iteration, "ROUNDS", 1)
     q, v = np.array([0.0, 0.0, 0.32, 1.0, 0.0, 0.0, 0.0]), np.array([0.1, 0.2, 4.0, 0.4, 0.1, -0.5])
     settings = {"step": STEP, "steps": 1, "contact": Contact(friction=0.6, tolerance=1e-15)}
     gradient = table(2).rollout_gradient(lambda t, q, v: v[3], q, v, **settings)

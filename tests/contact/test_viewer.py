@@ -22,8 +22,12 @@ def test_arrows_are_the_forces_of_the_sample() -> None:
             0.4 - 0.32, abs=REACHED
         )  # it hangs over the ground as in the run
         marks.show(0)
-        assert np.ptp(marks._arrows.points, axis=1).max() == 0.0  # in the air
+        assert np.ptp(marks._arrows.points, axis=1).max() == 0.0 and not marks._arrows.visible  # in the air
         marks.show(len(run.t) - 1)
+        assert marks._arrows.visible and marks._cones.visible
+        marks.visible(False)
+        marks.show(len(run.t) - 1)
+        assert not marks._arrows.visible
         arrows = marks._arrows.points
         np.testing.assert_allclose(arrows[:, 1] - arrows[:, 0], marks.scale * run.contacts.force[-1], atol=INTEGRATED)
         edges = marks._cones.points

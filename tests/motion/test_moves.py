@@ -260,3 +260,18 @@ def test_jumps_are_infinite_rates():
     assert trapezoid.check(acceleration=2.0)
     assert not trapezoid.check(acceleration=2.0, jerk=1e6)
     assert motion.s_curve([0.0], [1.0], 1.0, 2.0, 10.0).check(jerk=10.0)
+
+
+@pytest.mark.parametrize("move", [motion.trapezoid, partial(motion.s_curve, jerk=1.0)])
+def test_a_move_to_where_it_starts_takes_the_time_it_is_given(move) -> None:
+    with pytest.raises(DalembertError, match="the same, which takes no time: pass duration"):
+        move([1.0, 2.0], [1.0, 2.0], velocity=1.0, acceleration=1.0)
+    held = move([1.0, 2.0], [1.0, 2.0], velocity=1.0, acceleration=1.0, duration=0.5)
+    assert held.duration == 0.5 and np.all(held.q([0.0, 0.2, 0.7]) == [1.0, 2.0]) and not held.v(0.2).any()
+
+
+@pytest.mark.parametrize("t", [None, "soon", [1j], {"t": 1.0}])
+def test_times_are_numbers(t) -> None:
+    move = motion.quintic([0.0], [1.0], 1.0)
+    with pytest.raises(DalembertError, match=r"motion: t .*expected times \[s\]"):
+        move.q(t)

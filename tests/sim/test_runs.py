@@ -148,6 +148,25 @@ def test_plots_have_names_and_units(arm, tmp_path) -> None:
     assert run.freedom_units == ("rad",) * 3 + ("m",) * 3 + ("rad",) * 12
 
 
+@pytest.mark.parametrize(
+    ("q", "what"),
+    [
+        ([0.0], r"shape \(1,\), expected \(2,\)"),
+        ([0.0, np.nan], r"q\[1\] is not finite"),
+        (None, "not an array of real"),
+    ],
+)
+def test_step_advice_refuses_what_is_no_state(q, what) -> None:
+    with pytest.raises(DalembertError, match=f"step_advice: q.*{what}|step_advice: {what}"):
+        load("2r").step_advice(q)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # NaN is folded while the law is traced
+def test_a_law_that_gives_nan_is_named(arm) -> None:
+    with pytest.raises(SimulationError, match="the torque at joint 'elbow' is nan: correct the law"):
+        arm.simulate(Q, V, 0.1, torque=lambda t, q, v: [0.0, np.nan * q[0]])
+
+
 def test_step_advice_is_two_over_the_fastest_frequency() -> None:
     builder = ModelBuilder("mass", gravity=(0.0, 0.0, 0.0))
     builder.add_body("mass", parent="world", joint="prismatic", joint_name="slide", mass=2.0)

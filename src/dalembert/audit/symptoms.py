@@ -52,7 +52,7 @@ ROTOR = Cause(
     "rotor",
 )
 FRICTION = Cause(
-    "friction is not modelled",
+    "friction is missing, or its numbers are wrong",
     "the missing torque follows the sign of the speed: move slowly there and back",
     "identify and state damping and friction: F_v v + F_c sgn(v)",
     ("friction-missing", "friction-size"),

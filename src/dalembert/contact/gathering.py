@@ -6,7 +6,7 @@ looked up in tables by that number, so that the code for a slot is the same whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.algorithms.kinematics import chain, poses
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, alike
-from dalembert.math import lookup, maximum, scan, where
+from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
 from dalembert.spatial import Pose, cross
@@ -29,6 +29,7 @@ from .rows import Rows, tangent_frame
 NOBODY = -1.0  # the number in an empty slot
 APART = 1.0  # [m] gap of an empty slot
 NEAR = 2e-3  # [m] a gap up to which a candidate gets a slot whatever its speed
+WRITTEN_OUT = 300  # candidates
 AHEAD = 2.0  # steps: one that closes its gap within so many at its speed gets a slot
 
 
@@ -200,8 +201,7 @@ class Gathering:
             velocity = twist[3:] + cross(twist[:3], position - motions.reference)
             return {"speed": dot(normal, velocity)}
 
-        items = {"position": at.position, "normal": at.normal, "twist": relative}
-        return mapped(step, items)["speed"]
+        return for_each(step, {"position": at.position, "normal": at.normal, "twist": relative})["speed"]
 
     def near(self, found: Points, speeds: np.ndarray, h: Any) -> np.ndarray:
         """(n,): 1 for each candidate that may touch in a step h, else 0."""
@@ -209,16 +209,30 @@ class Gathering:
         def step(gap: Any, speed: Any) -> dict[str, Any]:
             return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
 
-        return mapped(step, {"gap": found.gap, "speed": speeds})["near"]
+        return for_each(step, {"gap": found.gap, "speed": speeds})["near"]
 
-    def numbered(self, near: np.ndarray) -> tuple[np.ndarray, Any]:
-        """The slot (n,) of each candidate that is near, −1 of the others; and how many there are."""
+    def numbered(self, near: np.ndarray, k: int) -> tuple[np.ndarray, Any]:
+        """The numbers (k,) of the candidates that are near, in k slots, as far as there are; and how many are near."""
 
-        def step(count: Any, near: Any) -> dict[str, Any]:
-            return {"count": count + near, "slot": where(near > 0.5, count, -1.0)}
+        def step(_: Any, count: Any, near: Any, number: Any) -> dict[str, Any]:
+            slot = where(near > 0.5, count, NOBODY)
+            return {"count": count + near, "rows": np.array([[number]]), "to": np.array([slot])}
 
-        taken = scan(step, {"near": near}, {"count": 0.0})
-        return taken["slot"], taken["count"][-1]
+        items = {"near": near, "number": np.arange(float(len(self)))}
+        taken = visit(step, items, np.full((k, 1), NOBODY), carry={"count": 0.0})
+        return taken["table"][:, 0], taken["count"]
+
+
+def for_each(step: Callable[..., Mapping[str, Any]], items: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A few operations for each candidate: written out where they are not too many, as `math.map` otherwise.
+
+    Written out, they cost less than a loop's way of finding its items, and normals that are constants fold.
+    """
+    n = len(next(iter(items.values())))
+    if n > WRITTEN_OUT:
+        return mapped(step, items)
+    rows = [step(*(x[k] for x in items.values())) for k in range(n)]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
@@ -243,21 +257,35 @@ class Slot(NamedTuple):
     normal: np.ndarray
 
 
-def taken_from(found: Points, slots: np.ndarray, slot: Any) -> Slot:
-    """The candidate in a slot."""
-    number, gap = NOBODY, APART
-    position, normal = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    for k, place in enumerate(slots):
-        here = place == slot
-        number, gap = where(here, float(k), number), where(here, found.gap[k], gap)
-        position, normal = where(here, found.position[k], position), where(here, found.normal[k], normal)
-    return Slot(number, gap, position, normal)
+def in_slots(found: Points, numbers: np.ndarray, count: Any) -> Slot:
+    """The candidates with numbers (k,), the first `count` of them, as arrays with k rows."""
+    table = np.concatenate([found.gap[:, None], found.position, found.normal], axis=1)
+    rows = _rows(table, numbers, count)
+    return Slot(numbers, rows[:, 0], rows[:, 1:4], rows[:, 4:])
 
 
-def known_before(number: Any, numbers: Sequence[Any], memory: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The row of each array for the first of `numbers` that is `number`; zeros if none is."""
-    kept: dict[str, Any] = {name: np.zeros(x.shape[1:])[()] for name, x in memory.items()}
-    for k, other in enumerate(numbers):
-        same = other == number
-        kept = {name: where(same, memory[name][k], x) for name, x in kept.items()}
-    return kept
+def known_before(
+    numbers: np.ndarray, count: Any, before: np.ndarray, candidates: int, memory: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """What is remembered of the candidates with numbers (k,), the first `count` of them; zeros of those that are new.
+
+    before (k,): 1 + the number that each slot had in the step before, 0: none; memory: arrays with a row for each slot.
+    """
+
+    def entered(_: Any, one_more: Any, slot: Any) -> dict[str, Any]:
+        return {"rows": np.array([[slot]]), "to": np.array([one_more - 1.0])}
+
+    k = len(before)
+    items = {"one_more": before, "slot": np.arange(float(k))}
+    slots = visit(entered, items, np.full((candidates, 1), NOBODY))["table"]
+    places = _rows(slots, numbers, count)[:, 0]
+    arrays = {name: x[:k].reshape(k, int(np.prod(x.shape[1:]))) for name, x in memory.items()}
+    rows = _rows(np.concatenate(list(arrays.values()), axis=1), places, count)
+    ends = np.cumsum([x.shape[1] for x in arrays.values()])
+    parts = np.split(rows, ends[:-1], axis=1)
+    return {name: part.reshape(len(numbers), *memory[name].shape[1:]) for name, part in zip(arrays, parts, strict=True)}
+
+
+def _rows(table: np.ndarray, numbers: np.ndarray, count: Any) -> np.ndarray:
+    """Rows of a table by their numbers, the first `count` of them; the others are 0."""
+    return visit(lambda rows: {"taken": rows[0]}, {}, table, numbers[:, None], count=count)["taken"]

@@ -4,12 +4,14 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
-from .body_impulses import BodyContacts, BodyProblem, Sweeps
+from .body_impulses import BodyContacts, Sweeps
+from .body_problem import BodyProblem
 from .cold_start import impulses_from_rest
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
-from .impulses import Carrier, ConstraintImpulses, Moment, constraint_impulses, solved_problem
+from .impulses import Carrier, Moment, constraint_impulses
+from .iteration import ConstraintImpulses, solved_problem
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic

@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_or, map, maximum, minimum, repeat, visit, where
+from dalembert.math import logical_or, map, maximum, minimum, repeat, visit, where
 
-from .block_elimination import block_pattern, solve_blocks
-from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
-from .impulses import HARD, Carrier, NewtonStep, RowProblem
+from .cones import Block, contact_block, contact_impulse
 from .row_laws import ANY, Law, row_impulse
 
 SWEEPS = 100  # at most
@@ -285,105 +283,3 @@ def _block(axes: Any, levers_a: Any, levers_b: Any, turns_a: Any, turns_b: Any, 
     """The block of a contact, by name in the order of `Block`; one that moves nothing gets a block that has slopes."""
     W = (light_a + light_b) * np.eye(3) + levers_a @ turns_a.T + levers_b @ turns_b.T
     return contact_block(W + where(light_a + light_b > 0.0, 0.0, 1.0) * np.eye(3))._asdict()
-
-
-class BodyProblem(RowProblem):
-    """The same problem for Newton's method, all contacts at once: see `impulses`.
-
-    inertia (n, 7): mass, and inertia about the centre of mass along the axes of the world (xx xy xz yy yz zz).
-    """
-
-    with_contacts = True
-
-    def __init__(self, sweeps: Sweeps, inertia: np.ndarray) -> None:
-        contacts, n = sweeps.contacts, sweeps.bodies
-        k = len(contacts.mu)
-        nothing = np.zeros((6 * n, 0))
-        super().__init__(Carrier(np.eye(6 * n), nothing.T, nothing, nothing), np.zeros(0), (), np.zeros(0), 3 * k)
-        self.sweeps, self.contacts, self.bodies, self.inertia = sweeps, contacts, n, inertia
-        self.rows = range(3 * k, 3 * k)
-        self.sizes, self.scale_of = sweeps.sizes.ravel(), contacts.c.ravel()
-        self.pattern = block_pattern(n, sweeps.at, contacts.count)
-
-    def pushed(self, p: np.ndarray) -> np.ndarray:
-        """w (6 n,)."""
-        return self.sweeps.pushed(p.reshape(-1, 3)).ravel()
-
-    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Impulses, slips, w, and the largest velocity that changed, after each contact in turn."""
-        p, slip, w, change = self.sweeps.one_way(p.reshape(-1, 3), slip, w.reshape(-1, 6), False)
-        return p.ravel(), slip, w.ravel(), change
-
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
-        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
-        sweeps, contacts, n = self.sweeps, self.contacts, self.bodies
-        names, motion = Block._fields, len(sweeps.motion)
-
-        def held(rows: Any, *numbers: Any) -> dict[str, Any]:
-            contact, block = sweeps.motion_of(*numbers[:motion]), Block(*numbers[motion : motion + len(names)])
-            c, mu, p, slip = numbers[motion + len(names) :]
-            u = c + contact.velocity(rows[:, :6])
-            K, d = contact_part(block, mu, p, slip, u, give)
-            J = contact.rows()
-            push = np.array([row[6:] + side.T @ d for row, side in zip(rows, J, strict=True)])
-            return {"rows": np.concatenate([rows[:, :6], push], axis=1), "to": contact.numbers, "u": u, "K": K, "d": d}
-
-        items = sweeps.motion | {name: sweeps.blocks[name] for name in names}
-        items |= {"c": contacts.c, "mu": contacts.mu, "p": p.reshape(-1, 3), "slip": slip}
-        w = self.pushed(p).reshape(n, 6)
-        parts = visit(held, items, np.concatenate([w, np.zeros((n, 6))], axis=1), sweeps.at, count=contacts.count)
-        x = solve_blocks(self.pattern, self._system(parts["K"], parts["table"][:, 6:]))
-
-        def moved(rows: Any, *numbers: Any) -> dict[str, Any]:
-            *motion_numbers, K, d = numbers
-            du = sweeps.motion_of(*motion_numbers).velocity(rows)
-            return {"du": du, "dp": d - K @ du}
-
-        steps = visit(moved, sweeps.motion | {"K": parts["K"], "d": parts["d"]}, x, sweeps.at, count=contacts.count)
-        return NewtonStep(parts["u"].ravel(), steps["dp"].ravel(), steps["du"].ravel())
-
-    def _system(self, K: np.ndarray, push: np.ndarray) -> np.ndarray:
-        """The blocks of M + Jᵀ K J, and of the right side."""
-        n, sweeps = self.bodies, self.sweeps
-        table = np.zeros((n * (n + 1), 36), object)
-        for i in range(n):
-            mass, xx, xy, xz, yy, yz, zz = self.inertia[i]
-            block = np.zeros((6, 6), object)
-            block[:3, :3] = np.diag([mass, mass, mass])
-            block[3:, 3:] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-            table[i * (n + 1) + i] = block.ravel()
-            table[i * (n + 1) + n, ::6] = push[i]
-
-        def places(numbers: Any) -> dict[str, Any]:
-            inside = logical_and(numbers[0] < n, numbers[1] < n)
-            both = [where(inside, numbers[i] * (n + 1.0) + numbers[1 - i], -1.0) for i in (0, 1)]
-            alone = [where(numbers[i] < n, numbers[i] * (n + 2.0), -1.0) for i in (0, 1)]
-            return {"places": np.array([*alone, *both])}
-
-        at = map(places, {"numbers": sweeps.at}, self.contacts.count)["places"]
-
-        def stiffer(rows: Any, at: Any, *numbers: Any) -> dict[str, Any]:
-            *motion, K = numbers
-            a, b = sweeps.motion_of(*motion).rows()
-            more = [left.T @ K @ right for left, right in ((a, a), (b, b), (a, b), (b, a))]
-            return {"rows": rows + np.array([x.ravel() for x in more]), "to": at}
-
-        items = {"at": at} | sweeps.motion | {"K": K}
-        return visit(stiffer, items, table, at, count=self.contacts.count)["table"]
-
-    def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact alone, were the others as they are, and what they change."""
-        names = Block._fields
-
-        def one(_: Any, most: Any, *numbers: Any) -> dict[str, Any]:
-            block = Block(*numbers[: len(names)])
-            mu, p, slip, u = numbers[len(names) :]
-            slip = where(slip > 0.0, slip_of(p, u), 0.0)
-            new, after, moved = contact_impulse(block, mu, u - block.W @ p, slip)
-            change = reduce(maximum, [most, moved, *(block.size * absolute(new - p))])
-            return {"p": new, "slip": after, "most": change}
-
-        items = {name: self.sweeps.blocks[name] for name in names}
-        items |= {"mu": self.contacts.mu, "p_before": p.reshape(-1, 3), "slip_before": slip, "u": u.reshape(-1, 3)}
-        new = visit(one, items, np.zeros((1, 1)), carry={"most": 0.0}, count=self.contacts.count)
-        return new["p"].ravel(), new["slip"], new["most"]

@@ -15,7 +15,8 @@ import numpy as np
 from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, sqrt, where
 
 from .cones import TINY
-from .impulses import Carrier, ConstraintImpulses, constraint_impulses
+from .impulses import Carrier, constraint_impulses
+from .iteration import ConstraintImpulses
 from .symmetric import factor
 from .zeros import sparse_product
 

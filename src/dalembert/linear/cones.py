@@ -23,6 +23,7 @@ from dalembert.math import clip, logical_and, logical_not, maximum, minimum, rep
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
 HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
+ON_CONE = 1.0 - 1e-9  # of the square of the largest friction: impulses of a contact that slides
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 
 
@@ -93,31 +94,41 @@ def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np
     return end["p"], end["slip"], end["moved"]
 
 
-def contact_part(
-    block: Block, mu: Any, p: np.ndarray, slip: Any, u: np.ndarray, give: float
+def yielding_contact(
+    size: np.ndarray, mu: Any, levers: np.ndarray, held: np.ndarray, u: np.ndarray, give: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(K (3, 3), d (3,)) of a contact that stays open, stuck or slipping as it is at p with velocities u (3,).
+    """Impulses p (3 + m,) of a contact at velocities u, and K (3 + m, 3 + m) = −dp/du, if its law gives way a little.
 
-    Where the velocities change by du, the impulse changes by d − K du. Held, it is a damper that gives way by a share
-    of its size. Slipping, the tangents push with mu p_n against the motion, and turn as it does: −P u_t / slip, with P
-    across it.
+    A contact that holds is a damper about the impulses `held`: it gives way by a share `give` of its size (3 + m,). The
+    largest friction follows the normal impulse of the same damper; moments about m axes are up to the levers times it.
     """
-    across = 0.5 * give * (block.size[1] + block.size[2]) + TINY
-    stiffness = 1.0 / (give * block.size[0] + TINY)
-    e = p[1:] / sqrt(p[1:] @ p[1:] + TINY)
-    turning = (np.eye(2) - np.outer(e, e)) / maximum(slip, across)
-    slides, closed = slip > 0.0, p[0] > 0.0
-    K = np.zeros((3, 3), object)
-    K[0, 0] = where(closed, stiffness, 0.0)
-    K[1:, 0] = where(logical_and(closed, slides), mu * stiffness * e, 0.0)
-    K[1:, 1:] = where(closed, where(slides, turning, np.eye(2) / across), 0.0)
-    onto_cone = where(logical_and(closed, slides), mu * p[0] * e - p[1:], 0.0)
-    return K, np.concatenate([[0.0], onto_cone]) - K @ u
+    stiffness = np.array([1.0 / (give * x + TINY) for x in size])
+    across = 1.0 / (0.5 * give * (size[1] + size[2]) + TINY)
+    pressed = held[0] - stiffness[0] * u[0]
+    closed = pressed > 0.0
+    normal, along = where(closed, pressed, 0.0), where(closed, stiffness[0], 0.0)
+    tangents = held[1:3] - across * u[1:3]
+    length = sqrt(tangents @ tangents + TINY)
+    sticks, e = length <= mu * normal, tangents / length
+    share = where(sticks, 1.0, mu * normal / length)
+    K = np.zeros((len(u), len(u)), object)
+    K[0, 0] = along
+    K[1:3, 0] = where(sticks, 0.0, mu * along * e)
+    K[1:3, 1:3] = (across * share) * (np.eye(2) - where(sticks, 0.0, 1.0) * np.outer(e, e))
+    turned = []
+    for i, lever in enumerate(levers, 3):
+        moment = held[i] - stiffness[i] * u[i]
+        holds, way = absolute(moment) < lever * normal, where(moment > 0.0, lever, -lever)
+        turned.append(where(holds, moment, way * normal))
+        K[i, i], K[i, 0] = where(holds, stiffness[i], 0.0), where(holds, 0.0, way * along)
+    return np.array([normal, *(share * tangents), *turned]), K
 
 
-def slip_of(p: np.ndarray, u: np.ndarray) -> Any:
-    """The slip of a contact that slides with velocities u (3,) under impulses p (3,)."""
-    return maximum(-(p[1:] @ u[1:]), 0.0) / (p[1:] @ p[1:] + TINY)
+def slip_where_sliding(mu: Any, p: np.ndarray, u: np.ndarray) -> Any:
+    """The slip of a contact with impulses p (3,) and velocities u (3,); 0 where the impulses are within the cone."""
+    square = p[1] * p[1] + p[2] * p[2]
+    slides = logical_and(p[0] > 0.0, square >= ON_CONE * (mu * p[0]) * (mu * p[0]))
+    return where(slides, maximum(-(p[1] * u[1] + p[2] * u[2]), 0.0) / (square + TINY), 0.0)
 
 
 def contact_error(G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray) -> Any:

@@ -1,22 +1,21 @@
 """Impulses of constraints that push, slide and release, and of contacts with friction: all on their laws at once.
 
 u = c + G p: the velocities of all rows at the end of a step, with impulses p. A row has one impulse, on the law of
-`row_laws`; a contact has three, on the law of `cones`.
+`row_laws`; a contact has three, on the law of `cones`, and rows of friction about its axes.
 
 Sweeps solve for each contact and each row beside the others (block Gauss-Seidel). They end soon where little ties
 the rows to each other, as with the feet of a robot, and from a start that is nearly right. They are slow with heavy
 bodies on light ones, with faces that have more points than they need, with joints that stick while the feet do.
 
-Newton's method then takes over: everything keeps to the part of its law that it is on, what is held as a stiff damper
-about its impulse so far, and all are solved for together in the coordinates of the bodies, whose number does not grow
-with that of the contacts. From the velocities after such a step each contact and each row chooses its part anew (block
-principal pivoting; Júdice, Pires 1994). Where that goes round in circles, rows change one by one, which comes to an end
-(Murty 1974), and sweeps lead contacts out of them.
+Newton's method then takes over: what is held is a stiff damper about its impulse so far, and all are solved for
+together in the coordinates of the bodies, whose number does not grow with that of the contacts. With dampers the motion
+is that of the least energy, but for friction that follows the normal impulse, and a step goes no further than to the
+least along it: where many hold the same motion, they do not all let go and take hold again in turn. Once impulses and
+velocities agree, the dampers go on from there, and become stiffer (proximal point method; Rockafellar 1976).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -24,25 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_not, logical_or, maximum, repeat, where
+from dalembert.math import maximum
 
-from .cones import contact_block, contact_impulse, contact_part, slip_of
+from .cones import contact_block, contact_impulse, slip_where_sliding, yielding_contact
 from .general import solve
+from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved_problem
 from .order import elimination_order
-from .row_laws import ANY, Law, next_part, part_of, row_impulse, row_part
+from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
 from .zeros import nonzeros, sparse_product
-
-SWEEPS, STEPS, ROUNDS = 12, 60, 4  # at most: sweeps, then rounds of Newton steps and sweeps
-SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
-SOFT, FALL, STIFF = 1e-3, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
-FIRM, HARD = 1e-5, 1e-9  # the same of rows without contacts, and of those among them that hold a coordinate
-FINE = 2  # Newton steps towards a finer change than the tolerance
-TOGETHER = 8  # Newton steps after each of which all rows may change their part
-ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
-ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
-ACCURACY = 1e-9  # of slopes
-FIXED = 1e-4  # as STIFF, in the steps that slopes are taken from
 
 
 class Moment(NamedTuple):
@@ -74,19 +63,10 @@ class Carrier(NamedTuple):
         """Columns Y (m, n) in coordinates with the inertia diag(1/r), from which some motions may be taken away."""
         return cls(np.diag(1.0 / r), Y.T, (Y.T * r).T, Y)
 
-
-class ConstraintImpulses(NamedTuple):
-    """p (3 k + n,): normal and tangents of each contact, then the rows; slip (k,) [velocity per impulse].
-
-    change: the largest velocity by which the last pass moved one contact or row; passes: sweeps and Newton steps;
-    settled: 1 where that was enough.
-    """
-
-    p: np.ndarray
-    slip: np.ndarray
-    change: Any
-    passes: Any
-    settled: Any
+    def some(self, rows: Sequence[int]) -> Carrier:
+        """Of some rows alone."""
+        at = list(rows)
+        return Carrier(self.M, self.J[at], self.X[:, at], self.Y[:, at])
 
 
 def constraint_impulses(
@@ -112,268 +92,157 @@ def constraint_impulses(
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
     compliance = np.zeros(len(laws)) if give is None else give
-    return solved_problem(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
+    return solved_problem(_EachContact(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
 
 
-def solved_problem(
-    problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
-) -> ConstraintImpulses:
-    """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
-    p, slip = start
-    scale = reduce(maximum, [absolute(x) for x in (*problem.scale_of, *(problem.sizes * p))])
-    iteration = _Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
-    first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
-    begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
-    done = iteration.settled(first["change"], iteration.finer)
-    begin |= {"done": done}
-    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin, "done", ACCURACY, iteration.corrected)
-    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
+class Rows:
+    """Rows one by one, each with its own law: of velocities c, on a carrier; compliance: what they give way."""
 
+    def __init__(self, carrier: Carrier, c: np.ndarray, laws: Sequence[Law], compliance: np.ndarray) -> None:
+        self.carrier, self.c, self.laws, self.compliance = carrier, c, laws, compliance
+        pairs = zip(carrier.X.T, carrier.Y.T, strict=True)
+        self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in pairs])
 
-class NewtonStep(NamedTuple):
-    """Velocities u (n,) at impulses p, and what a Newton step adds to both."""
+    def velocities(self, w: np.ndarray) -> np.ndarray:
+        """Of all rows, with w = Y p of everything."""
+        return self.c + sparse_product(self.carrier.X.T, w)
 
-    u: np.ndarray
-    dp: np.ndarray
-    du: np.ndarray
-
-
-class RowParts(NamedTuple):
-    """Of n rows that keep to the parts of their laws: an impulse changes by d − K du; u (n,): velocities so far."""
-
-    K: np.ndarray
-    d: np.ndarray
-    u: np.ndarray
-
-
-class RowProblem(ABC):
-    """Contacts, as a subclass has them, and rows one by one.
-
-    carrier, c, laws, give: of the rows. first: the place of the first row's impulse in p, behind those of contacts.
-    """
-
-    with_contacts: bool
-    rows: range  # places of impulses in p that are no contact's
-    sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
-    scale_of: np.ndarray  # velocities without impulses of contacts and rows
-
-    def __init__(
-        self, carrier: Carrier, c: np.ndarray, laws: Sequence[Law | Moment], give: np.ndarray, first: int
-    ) -> None:
-        self.carrier, self.row_c, self.laws, self.give, self.row_first = carrier, c, laws, give, first
-        self.row_sizes = np.array(
-            [sparse_product(x[None], y)[0] for x, y in zip(carrier.X.T, carrier.Y.T, strict=True)]
-        )
-
-    @abstractmethod
-    def pushed(self, p: np.ndarray) -> np.ndarray:
-        """Y p of all contacts and rows."""
-
-    @abstractmethod
-    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
-
-    @abstractmethod
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
-        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp.
-
-        give, alone: shares of their size by which held contacts and rows give way, and rows of one coordinate alone.
-        """
-
-    @abstractmethod
-    def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
-
-    def law(self, number: int, p: np.ndarray) -> Law:
-        """The law of a row beside impulses p."""
-        law = self.laws[number]
-        return law if isinstance(law, Law) else Law(0.0, 0.0, law.lever * maximum(p[3 * law.contact], 0.0))
-
-    def swept_rows(self, p: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    def swept(self, p: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
         """Impulses, w = Y p, and the velocities that changed, after each row in turn."""
         X, Y = self.carrier.X, self.carrier.Y
         p, changes = p.astype(object), []
-        for number, i in enumerate(range(self.row_first, len(p))):
-            g = self.row_sizes[number]
-            b = self.row_c[number] + sparse_product(X[:, [number]].T, w)[0] - g * p[i]
-            new = row_impulse(self.law(number, p), g + self.give[number], b)
+        for i, law in enumerate(self.laws):
+            g = self.sizes[i]
+            b = self.c[i] + sparse_product(X[:, [i]].T, w)[0] - g * p[i]
+            new = row_impulse(law, g + self.compliance[i], b)
             changes.append(g * absolute(new - p[i]))
-            w = w + Y[:, number] * (new - p[i])
+            w = w + Y[:, i] * (new - p[i])
             p[i] = new
-        return _numbers(p), _numbers(w), changes
+        return p, w, changes
 
-    def row_parts(self, p: np.ndarray, part: np.ndarray, w: np.ndarray, give: Any, alone: Any) -> RowParts:
-        """Of all rows, on the given parts."""
-        u = self.row_c + sparse_product(self.carrier.X.T, w)
-        K, d = np.zeros(len(u), object), np.zeros(len(u), object)
-        for number, i in enumerate(range(self.row_first, len(p))):
-            one = not self.with_contacts and np.count_nonzero(nonzeros(self.carrier.J[number])) == 1
-            soft = alone if one else give  # adds to one diagonal entry of the inertia, which costs no digits
-            law, size, compliance = self.law(number, p), self.row_sizes[number], self.give[number]
-            K[number], d[number] = row_part(law, part[number], p[i], u[number], soft, size, compliance)
-        return RowParts(K, d, u)
+    def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Impulses (n,) where the laws give way, and K = −dp/du (n,) of each."""
+        rows = zip(self.laws, held, u, give * self.sizes, self.compliance, strict=True)
+        both = np.array([yielding_row(*row) for row in rows]).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
 
-    def chosen_rows(self, new: np.ndarray, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-        """`new` with the impulse of each row alone, were the others as they are at p, and what these change."""
-        new, changes = new.astype(object), []
-        for number, i in enumerate(range(self.row_first, len(p))):
-            g = self.row_sizes[number]
-            new[i] = row_impulse(self.law(number, new), g + self.give[number], u[i] - g * p[i])
-            changes.append(g * absolute(new[i] - p[i]))
-        return _numbers(new), changes
-
-    def parts(self, p: np.ndarray) -> np.ndarray:
-        """The parts of the laws of rows (n,) that impulses p are on."""
-        return np.array([part_of(self.law(k, p), x) for k, x in enumerate(p[self.row_first :])])
-
-    def next_parts(
-        self, part: np.ndarray, p: np.ndarray, u: np.ndarray, together: Any, wrong: Any = None
-    ) -> np.ndarray:
-        """Where (p, u) are not on these parts, those towards which they left: of all such rows, or of the first.
-
-        wrong: whether one before them was not.
-        """
-        following = part.astype(object)
-        wrong = logical_and(together, logical_not(together)) if wrong is None else wrong
-        for number, i in enumerate(range(self.row_first, len(p))):
-            left = next_part(self.law(number, p), part[number], p[i], u[i] + self.give[number] * p[i])
-            following[number] = where(logical_or(together, logical_not(wrong)), left, part[number])
-            wrong = logical_or(wrong, left != part[number])
-        return _numbers(following)
+    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+        """The impulse of each row alone, were the others as they are, and what these change."""
+        sizes = zip(self.laws, self.sizes, self.sizes + self.compliance, p, u, strict=True)
+        new = [row_impulse(law, whole, v - g * x) for law, g, whole, x, v in sizes]
+        return np.array(new), [g * absolute(a - b) for g, a, b in zip(self.sizes, new, p, strict=True)]
 
 
-class _Problem(RowProblem):
-    """Contacts and rows on a carrier, one by one."""
+class _EachContact(Problem):
+    """Contacts and rows on a carrier, one by one; moments of a contact go with it."""
 
     def __init__(
-        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], give: np.ndarray
+        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], compliance: np.ndarray
     ) -> None:
-        first = 3 * len(mu)
-        M, J, X, Y = carrier
-        super().__init__(Carrier(M, J[first:], X[:, first:], Y[:, first:]), c[first:], laws, give, first)
-        self.all, self.c, self.mu, self.scale_of = carrier, c, mu, c
+        self.all, self.c, self.mu, self.scale_of, self.M = carrier, c, mu, c, carrier.M
         self.with_contacts = bool(len(mu))
-        self.places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
-        self.rows = range(first, len(c))
-        self.blocks = [contact_block(sparse_product(X[:, at].T, Y[:, at])) for at in self.places]
-        self.sizes = np.concatenate([np.zeros(0), *(block.size for block in self.blocks), self.row_sizes])
+        first = 3 * len(mu)
+        self.places = [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(mu))]
+        levers: list[list[Any]] = [[] for _ in mu]
+        at: list[int] = []
+        for j, law in enumerate(laws, first):
+            if isinstance(law, Moment):
+                self.places[law.contact].append(j)
+                levers[law.contact].append(law.lever)
+            else:
+                at.append(j)
+        self.levers = [np.array(x) for x in levers]
+        self.at_rows = at
+        plain = [law for law in laws if isinstance(law, Law)]
+        self.rows = Rows(carrier.some(at), c[at], plain, compliance[[j - first for j in at]])
+        _, _, X, Y = carrier
+        self.blocks = [contact_block(sparse_product(X[:, at[:3]].T, Y[:, at[:3]])) for at in self.places]
+        self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in zip(X.T, Y.T, strict=True)])
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
-        """Y p (m,)."""
+        """w = Y p of all contacts and rows."""
         return sparse_product(self.all.Y, p)
+
+    def velocities(self, w: np.ndarray) -> np.ndarray:
+        """u = c + Xᵀ w of all contacts and rows."""
+        return self.c + sparse_product(self.all.X.T, w)
+
+    def along(self, x: np.ndarray) -> np.ndarray:
+        """J x of all contacts and rows."""
+        return sparse_product(self.all.J, x)
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
         X, Y = self.all.X, self.all.Y
         p, slip, changes = p.astype(object), slip.astype(object), []
-        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+        for i, (places, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+            at, moments = places[:3], places[3:]
             b = self.c[at] - block.W @ p[at] + sparse_product(X[::-1, at].T, w[::-1])  # what changed last comes last
             new, slip[i], moved = contact_impulse(block, self.mu[i], b, slip[i])
             changes += [moved, *(block.size * absolute(new - p[at]))]
             w = w + sparse_product(Y[:, at], new - p[at])
             p[at] = new
-        p, w, more = self.swept_rows(p, w)
-        return p, _numbers(slip), w, reduce(maximum, [*changes, *more])
+            for j, lever in zip(moments, self.levers[i], strict=True):
+                g = self.sizes[j]
+                b = self.c[j] + sparse_product(X[:, [j]].T, w)[0] - g * p[j]
+                turned = row_impulse(moment_law(lever, p[at[0]]), g, b)
+                changes.append(g * absolute(turned - p[j]))
+                w = w + Y[:, j] * (turned - p[j])
+                p[j] = turned
+        rows, w, more = self.rows.swept(p[self.at_rows], w)
+        p[self.at_rows] = rows
+        return numbers(p), numbers(slip), numbers(w), reduce(maximum, [*changes, *more])
 
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
-        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
-        M, J, X, _ = self.all
-        w, n = self.pushed(p), len(self.c)
-        u = self.c + sparse_product(X.T, w)
-        K, d = np.zeros((n, n), object), np.zeros(n, object)
-        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            K[at, at], d[at] = contact_part(block, self.mu[i], p[at], slip[i], u[at], give)
-        of_rows = self.row_parts(p, part, w, give, alone)
-        for number, i in enumerate(self.rows):
-            K[i, i], d[i] = of_rows.K[number], of_rows.d[number]
-        A = M
-        for at in [*self.places, *(slice(i, i + 1) for i in self.rows)]:
-            A = A + sparse_product(sparse_product(J[at].T, K[at, at]), J[at])
-        push = sparse_product(J.T, d)
-        symmetric = not self.places
-        x = factor(A, elimination_order(nonzeros(A))).solve(push) if symmetric else solve(A, push)
-        du = sparse_product(J, x)
-        return NewtonStep(u, d - sparse_product(K, du), du)
+    def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
+        """Laws that give way about the impulses `held`, at velocities u."""
+        J, A, push = self.all.J, self.M, np.zeros(len(self.M))
+        p = held.astype(object)
+        for i, at in enumerate(self.places):
+            p[at], K = self._contact(i, held, u, give)
+            A = A + sparse_product(sparse_product(J[at].T, K), J[at])
+        p[self.at_rows], stiffness = self.rows.yielding(held[self.at_rows], u[self.at_rows], give)
+        for i, k in zip(self.at_rows, stiffness, strict=True):
+            A = A + sparse_product(J[[i]].T * k, J[[i]])
+        push = sparse_product(J.T, p - held)
+        return Yielding(numbers(p), A, push)
 
-    def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+    def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
+        """Impulses p of such laws, and du · (p − held)."""
+        p = held.astype(object)
+        for i, at in enumerate(self.places):
+            p[at], _ = self._contact(i, held, u, give)
+        p[self.at_rows], _ = self.rows.yielding(held[self.at_rows], u[self.at_rows], give)
+        return numbers(p), du @ (p - held)
+
+    def _contact(self, i: int, held: np.ndarray, u: np.ndarray, give: Any) -> tuple[np.ndarray, np.ndarray]:
+        at = self.places[i]
+        return yielding_contact(self.sizes[at], self.mu[i], self.levers[i], held[at], u[at], give)
+
+    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
-        slip, changes, new = slip.astype(object), [], p.astype(object)
+        changes, new, slip = [], p.astype(object), np.zeros(len(self.mu), object)
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            slip[i] = where(slip[i] > 0.0, slip_of(p[at], u[at]), 0.0)
-            new[at], slip[i], moved = contact_impulse(block, self.mu[i], u[at] - block.W @ p[at], slip[i])
-            changes += [moved, *(block.size * absolute(new[at] - p[at]))]
-        new, more = self.chosen_rows(new, p, u)
-        return new, _numbers(slip), reduce(maximum, [*changes, *more])
+            new[at], slip[i], moved = chosen_contact(block, self.mu[i], self.levers[i], self.sizes[at], p[at], u[at])
+            changes += [moved, *(self.sizes[at] * absolute(new[at] - p[at]))]
+        new[self.at_rows], more = self.rows.chosen(p[self.at_rows], u[self.at_rows])
+        return numbers(new), numbers(slip), reduce(maximum, [*changes, *more])
+
+    def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """A⁻¹ b: symmetric but for the friction of contacts."""
+        return solve(A, b) if self.with_contacts else factor(A, elimination_order(nonzeros(A))).solve(b)
 
 
-class _Iteration:
-    """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
-
-    def __init__(self, problem: RowProblem, tolerance: Any, finer: Any, scale: Any) -> None:
-        self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
-        self.with_contacts = problem.with_contacts
-
-    def settled(self, change: Any, tolerance: Any) -> Any:
-        """1 where a change of velocities is small enough."""
-        return where(logical_or(change <= tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
-
-    def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
-        """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
-
-        def sweep(p: np.ndarray, slip: np.ndarray, w: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
-            p, slip, w, change = self.problem.swept(p, slip, w)
-            done = where(change > slow * before, 1.0, self.settled(change, tolerance))
-            return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
-
-        begin = {"p": p, "slip": slip, "w": self.problem.pushed(p), "change": ANY, "done": done}
-        return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
-
-    def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
-        """Newton steps, and sweeps where these do not settle it."""
-        begin = {"p": p, "slip": slip, "part": self.problem.parts(p), "change": change}
-        begin |= {"give": SOFT if self.with_contacts else FIRM, "count": 0.0, "done": 0.0}
-        steps = repeat(self._step, STEPS, begin, "done")
-        swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
-        further = swept["passes"] > 0.0
-        return {
-            "p": swept["p"],
-            "slip": swept["slip"],
-            "change": where(further, swept["change"], steps["change"]),
-            "count": count + steps["passes"] + swept["passes"],
-            "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
-        }
-
-    def corrected(self, p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
-        """A Newton step at the solution, on the parts of the laws that all are on there: what its slopes come from.
-
-        Of the ways in which contacts can share a load it changes nothing, so that velocities have slopes there too.
-        """
-        after = p + self.problem.newton(p, slip, self.problem.parts(p), FIXED, FIXED).dp
-        for k in range(len(slip)):
-            after[3 * k : 3 * k + 3] = where(p[3 * k] > 0.0, after[3 * k : 3 * k + 3], 0.0)  # open ones stay so
-        return {"p": _numbers(after), "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}
-
-    def _step(
-        self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, _: Any, give: Any, count: Any, done: Any
-    ) -> dict[str, Any]:
-        """One Newton step. Held rows keep what it asks of them, also beyond their laws, until it is settled."""
-        problem = self.problem
-        newton = problem.newton(p, slip, part, give)
-        p, u = p + newton.dp, newton.u + newton.du
-        chosen, slip, change = problem.chosen(p, slip, u)
-        tolerance = self.tolerance if self.finer is self.tolerance else where(count < FINE, self.finer, self.tolerance)
-        done, first = self.settled(ADDED * change, tolerance), problem.rows.start
-        return {
-            "p": _numbers(np.concatenate([chosen[:first], where(done > 0.0, chosen[first:], p[first:])])),
-            "slip": slip,
-            "part": problem.next_parts(part, p, u, count < TOGETHER),
-            "change": change,
-            "give": maximum(FALL * give, STIFF) if self.with_contacts else give,
-            "count": count + 1.0,
-            "done": done,
-        }
+def moment_law(lever: Any, normal: Any) -> Law:
+    """Friction about an axis of a contact with a normal impulse."""
+    return Law(0.0, 0.0, lever * maximum(normal, 0.0))
 
 
-def _numbers(x: np.ndarray) -> np.ndarray:
-    """An array of plain numbers as such."""
-    return x if any(hasattr(y, "__traced__") for y in x) else x.astype(float)
+def chosen_contact(
+    block: Any, mu: Any, levers: np.ndarray, sizes: np.ndarray, p: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, Any, Any]:
+    """Impulses (3 + m,) of a contact and its moments alone, its slip, and the velocity that the change of it makes."""
+    slip = slip_where_sliding(mu, p, u)
+    new, slip, moved = contact_impulse(block, mu, u[:3] - block.W @ p[:3], slip)
+    turns = zip(levers, sizes[3:], p[3:], u[3:], strict=True)
+    turned = [row_impulse(moment_law(lever, new[0]), g, v - g * x) for lever, g, x, v in turns]
+    return np.array([*new, *turned]), slip, moved

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_or, map, maximum, scan, where
+from dalembert.math import map, maximum, scan, where
 
-from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
+from .cones import Block, contact_block, contact_impulse, yielding_contact
 from .general import solve
-from .impulses import HARD, Carrier, ConstraintImpulses, NewtonStep, RowProblem, solved_problem
-from .row_laws import Law, next_part, part_of, row_impulse, row_part
+from .impulses import Carrier, Rows, chosen_contact, moment_law
+from .iteration import ConstraintImpulses, Problem, Yielding, solved_problem
+from .row_laws import Law, row_impulse
 from .zeros import sparse_product
 
 
@@ -39,10 +40,14 @@ class LoopedContacts(NamedTuple):
     pattern: np.ndarray
     count: Any = None
 
-    @property
-    def turning(self) -> int:
-        """Rows of friction about axes, of all contacts."""
-        return int(self.levers.size)
+    def pushed(self, p: np.ndarray, begin: np.ndarray) -> np.ndarray:
+        """w (n,) = Y p of impulses p (k, 3 + m), added to that of others."""
+        items = {"Y": self.Y, "p": p}
+        return scan(lambda w, Y, p: {"w": w + Y.T @ p}, items, {"w": begin}, count=self.count)["w"][-1]
+
+    def responses(self, w: np.ndarray) -> np.ndarray:
+        """Xᵀ w (k, 3 + m)."""
+        return map(lambda X: {"u": X @ w}, {"X": self.X}, self.count)["u"]
 
 
 def looped_impulses(
@@ -59,197 +64,145 @@ def looped_impulses(
 
     p and start: contacts (3 each), their moments (m each), further rows.
     """
-    return solved_problem(_LoopedProblem(contacts, carrier, c, laws, give), start, tolerance, finer)
+    problem = _LoopedProblem(contacts, Rows(carrier, c, laws, give))
+    solution = solved_problem(problem, (problem.by_number(start[0]), start[1]), tolerance, finer)
+    return solution._replace(p=problem.by_contact(solution.p))
 
 
-class _LoopedProblem(RowProblem):
-    """Contacts in loops, then rows one by one."""
+class _LoopedProblem(Problem):
+    """Contacts in loops, then rows one by one. Impulses are by number: the normals of all contacts, then …; rows."""
 
-    def __init__(
-        self, contacts: LoopedContacts, carrier: Carrier, c: np.ndarray, laws: Sequence[Law], give: np.ndarray
-    ) -> None:
-        k, width, n = contacts.J.shape
-        self.contacts, self.count, self.axes = contacts, k, width - 3
-        self.first = 3 * k  # of the moments, which are rows
-        self.after = width * k  # of the rows one by one
-        super().__init__(carrier, c, laws, give, self.after)
+    def __init__(self, contacts: LoopedContacts, rows: Rows) -> None:
+        self.contacts, self.rows, self.M = contacts, rows, rows.carrier.M
+        self.k, self.width, self.n = contacts.J.shape
         self.with_contacts = True
-        self.rows = range(self.first, self.after + len(c))
-        self.scale_of = np.concatenate([contacts.c[:, :3].ravel(), contacts.c[:, 3:].ravel(), c])
-        blocks = map(_measured, {"X": contacts.X[:, :3], "Y": contacts.Y[:, :3]}, contacts.count)
-        self.blocks = blocks
-        self.cone = {"X": contacts.X[:, :3], "Y": contacts.Y[:, :3], "c": contacts.c[:, :3], "mu": contacts.mu} | blocks
-        self.sizes = np.concatenate([blocks["size"].ravel(), self.row_sizes])
-        if self.axes:
-            flat = {name: x[:, 3:].reshape(-1, n) for name, x in (("X", contacts.X), ("Y", contacts.Y))}
-            self.turning = None if contacts.count is None else contacts.count * self.axes
-            g = map(lambda X, Y: {"g": X @ Y}, flat, self.turning)["g"]
-            self.turn = flat | {"c": contacts.c[:, 3:].ravel(), "g": g, "lever": contacts.levers.ravel()}
-            self.sizes = np.concatenate([blocks["size"].ravel(), g, self.row_sizes])
+        self.scale_of = np.concatenate([contacts.c.T.ravel(), rows.c])
+        self.blocks = map(_measured, {"X": contacts.X, "Y": contacts.Y}, contacts.count)
+        self.size = self.blocks.pop("sizes")
+        self.sizes = np.concatenate([self.size.T.ravel(), rows.sizes])
+        self.laws = {"sizes": self.size, "mu": contacts.mu}
+        if self.width > 3:
+            self.laws |= {"levers": contacts.levers}
 
-    def _normals(self, p: np.ndarray) -> np.ndarray:
-        """The normal impulse beside each moment."""
-        return np.repeat(p[: self.first : 3], self.axes)
+    def by_number(self, p: np.ndarray) -> np.ndarray:
+        """Impulses that are by contact, those of moments behind, in the order of this problem."""
+        k, end = self.k, self.width * self.k
+        numbers = [p[: 3 * k].reshape(k, 3), p[3 * k : end].reshape(k, self.width - 3)]
+        return np.concatenate([np.concatenate(numbers, axis=1).T.ravel(), p[end:]])
+
+    def by_contact(self, p: np.ndarray) -> np.ndarray:
+        """The reverse."""
+        each, rows = self._split(p)
+        return np.concatenate([each[:, :3].ravel(), each[:, 3:].ravel(), rows])
+
+    def _split(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k, 3 + m) of contacts, and of rows."""
+        end = self.width * self.k
+        return p[:end].reshape(self.width, self.k).T, p[end:]
+
+    def _joined(self, each: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return np.concatenate([each.T.ravel(), rows])
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
-        """Y p (n,)."""
-        contacts, n = self.contacts, self.contacts.Y.shape[-1]
-        begin = {"w": sparse_product(self.carrier.Y, p[self.after :])}
-        cones = {"Y": contacts.Y[:, :3], "p": p[: self.first].reshape(-1, 3)}
-        w = scan(lambda w, Y, p: {"w": w + Y.T @ p}, cones, begin, count=contacts.count)["w"][-1]
-        if not self.axes:
-            return w
-        turns = {"Y": contacts.Y[:, 3:].reshape(-1, n), "p": p[self.first : self.after]}
-        return scan(lambda w, Y, p: {"w": w + Y * p}, turns, {"w": w}, count=self.turning)["w"][-1]
+        """w = Y p of all contacts and rows."""
+        each, rows = self._split(p)
+        return self.contacts.pushed(each, sparse_product(self.rows.carrier.Y, rows))
+
+    def velocities(self, w: np.ndarray) -> np.ndarray:
+        """u = c + Xᵀ w of all contacts and rows."""
+        items = {"c": self.contacts.c, "X": self.contacts.X}
+        each = map(lambda c, X: {"u": c + X @ w}, items, self.contacts.count)["u"]
+        return self._joined(each, self.rows.velocities(w))
+
+    def along(self, x: np.ndarray) -> np.ndarray:
+        """J x of all contacts and rows."""
+        each = map(lambda J: {"u": J @ x}, {"J": self.contacts.J}, self.contacts.count)["u"]
+        return self._joined(each, sparse_product(self.rows.carrier.J, x))
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
 
-        def one(w: Any, most: Any, X: Any, Y: Any, c: Any, mu: Any, *rest: Any) -> dict[str, Any]:
-            *numbers, before, slip = rest
-            block = Block(*numbers)
-            b = c + X @ w - block.W @ before
-            p, after, moved = contact_impulse(block, mu, b, slip)
-            change = reduce(maximum, [moved, *(block.size * absolute(p - before))])
-            return {"moved": w + Y.T @ (p - before), "most": maximum(most, change), "p": p, "slip": after}
+        def one(
+            w: Any, most: Any, X: Any, Y: Any, c: Any, before: Any, slip: Any, size: Any, mu: Any, *rest: Any
+        ) -> Any:
+            levers, block = self._levers(rest)
+            b = c[:3] + X[:3] @ w - block.W @ before[:3]
+            cone, after, moved = contact_impulse(block, mu, b, slip)
+            w, new = w + Y[:3].T @ (cone - before[:3]), list(cone)
+            for i, lever in enumerate(levers, 3):
+                new.append(row_impulse(moment_law(lever, cone[0]), size[i], c[i] + X[i] @ w - size[i] * before[i]))
+                w = w + Y[i] * (new[i] - before[i])
+            change = reduce(maximum, [most, moved, *(size * absolute(np.array(new) - before))])
+            return {"pushed": w, "most": change, "p": np.array(new), "slip": after}
 
-        def turn(w: Any, most: Any, X: Any, Y: Any, c: Any, g: Any, lever: Any, normal: Any, before: Any) -> Any:
-            b = c + X @ w - g * before
-            p = row_impulse(_moment(lever, normal), g, b)
-            return {"moved": w + Y * (p - before), "most": maximum(most, g * absolute(p - before)), "p": p}
+        each, rows = self._split(p)
+        items = {"X": self.contacts.X, "Y": self.contacts.Y, "c": self.contacts.c, "before": each, "slip_before": slip}
+        begin = {"pushed": w, "most": 0.0}
+        after = scan(one, items | self.laws | self.blocks, begin, count=self.contacts.count)
+        rows, w, changes = self.rows.swept(rows, after["pushed"][-1])
+        return self._joined(after["p"], rows), after["slip"], w, reduce(maximum, changes, after["most"][-1])
 
-        cones = {"before": p[: self.first].reshape(-1, 3), "slip_before": slip}
-        after = scan(one, self.cone | cones, {"moved": w, "most": 0.0}, count=self.contacts.count)
-        impulses = [after["p"].ravel()]
-        w, most = after["moved"][-1], after["most"][-1]
-        if self.axes:
-            items = {"normal": self._normals(impulses[0]), "before": p[self.first : self.after]}
-            turned = scan(turn, self.turn | items, {"moved": w, "most": most}, count=self.turning)
-            impulses.append(turned["p"])
-            w, most = turned["moved"][-1], turned["most"][-1]
-        rows, w, changes = self.swept_rows(np.concatenate([*impulses, p[self.after :]]), w)
-        return rows, after["slip"], w, reduce(maximum, changes, most)
+    def _levers(self, rest: Sequence[Any]) -> tuple[Any, Block]:
+        """Levers of a contact, if there are moments, and its block, from what follows the friction of an item."""
+        return (rest[0], Block(*rest[1:])) if self.width > 3 else ((), Block(*rest))
 
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
-        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
-        contacts, n = self.contacts, self.contacts.J.shape[-1]
-        w, at = self.pushed(p), np.nonzero(contacts.pattern)
+    def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
+        """Laws that give way about the impulses `held`, at velocities u."""
+        at = np.nonzero(self.contacts.pattern)
 
-        def one(added: Any, push: Any, J: Any, X: Any, c: Any, mu: Any, *rest: Any) -> dict[str, Any]:
-            *numbers, p, slip = rest
-            u = c + X @ w
-            K, d = contact_part(Block(*numbers), mu, p, slip, u, give)
-            KJ = K @ J
-            more = sum(J[k][at[0]] * KJ[k][at[1]] for k in range(3))
-            return {"added": added + more, "push": push + J.T @ d, "K": K, "d": d, "u": u}
+        def one(added: Any, push: Any, J: Any, held: Any, u: Any, size: Any, mu: Any, levers: Any = ()) -> Any:
+            p, K = yielding_contact(size, mu, levers, held, u, give)
+            KJ = sparse_product(K, J)
+            more = sum(J[i][at[0]] * KJ[i][at[1]] for i in range(self.width))
+            return {"added": added + more, "push": push + J.T @ (p - held), "p": p}
 
-        def turn(
-            added: Any, push: Any, J: Any, X: Any, c: Any, g: Any, lever: Any, normal: Any, p: Any, part: Any
-        ) -> dict[str, Any]:
-            u = c + X @ w
-            K, d = row_part(_moment(lever, normal), part, p, u, give, g, 0.0)
-            return {"added": added + J[at[0]] * (K * J)[at[1]], "push": push + J * d, "K": K, "d": d, "u": u}
+        (each, rows), (of_contacts, of_rows) = self._split(held), self._split(u)
+        begin = {"added": self.M[at], "push": np.zeros(self.n)}
+        items = {"J": self.contacts.J, "held": each, "u": of_contacts} | self.laws
+        after = scan(one, items, begin, count=self.contacts.count)
+        A, J = self.M.astype(object), self.rows.carrier.J
+        A[at] = after["added"][-1]
+        p, stiffness = self.rows.yielding(rows, of_rows, give)
+        for row, k in zip(J, stiffness, strict=True):
+            A = A + sparse_product(row[:, None] * k, row[None])
+        push = after["push"][-1] + sparse_product(J.T, p - rows)
+        return Yielding(self._joined(after["p"], p), A, push)
 
-        cone = {name: x for name, x in self.cone.items() if name != "Y"}
-        states = {"p": p[: self.first].reshape(-1, 3), "slip": slip}
-        begin = {"added": np.zeros(len(at[0])), "push": np.zeros(n)}
-        held = scan(one, {"J": contacts.J[:, :3]} | cone | states, begin, count=contacts.count)
-        families = [held]
-        u = [held["u"].ravel()]
-        if self.axes:
-            turning = {name: x for name, x in self.turn.items() if name != "Y"}
-            states = {"normal": self._normals(p), "p": p[self.first : self.after], "part": part[: contacts.turning]}
-            items = {"J": contacts.J[:, 3:].reshape(-1, n)} | turning | states
-            begin = {name: held[name][-1] for name in begin}
-            families.append(scan(turn, items, begin, count=self.turning))
-            u.append(families[1]["u"])
-        A = np.array(self.carrier.M, object)
-        A[at] = A[at] + families[-1]["added"][-1]
-        rows = self.row_parts(p, part[contacts.turning :], w, give, alone)
-        for i, K in enumerate(rows.K):
-            A = A + sparse_product(K * self.carrier.J[i][:, None], self.carrier.J[i][None])
-        x = solve(A, families[-1]["push"][-1] + sparse_product(self.carrier.J.T, rows.d))
+    def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
+        """Impulses p of such laws, and du · (p − held)."""
 
-        def moved(K: Any, d: Any, J: Any) -> dict[str, Any]:
-            du = J @ x
-            return {"du": du, "dp": d - K @ du}
+        def one(sum: Any, held: Any, u: Any, du: Any, size: Any, mu: Any, levers: Any = ()) -> dict[str, Any]:
+            p, _ = yielding_contact(size, mu, levers, held, u, give)
+            return {"sum": sum + du @ (p - held), "p": p}
 
-        def turned(K: Any, d: Any, J: Any) -> dict[str, Any]:
-            du = J @ x
-            return {"du": du, "dp": d - K * du}
+        (each, rows), (of_contacts, of_rows), (changes, row_changes) = (self._split(x) for x in (held, u, du))
+        items = {"held": each, "u": of_contacts, "du": changes} | self.laws
+        after = scan(one, items, {"sum": 0.0}, count=self.contacts.count)
+        p, _ = self.rows.yielding(rows, of_rows, give)
+        return self._joined(after["p"], p), after["sum"][-1] + row_changes @ (p - rows)
 
-        steps = [map(moved, {"K": held["K"], "d": held["d"], "J": contacts.J[:, :3]}, contacts.count)]
-        if self.axes:
-            items = {"K": families[1]["K"], "d": families[1]["d"], "J": contacts.J[:, 3:].reshape(-1, n)}
-            steps.append(map(turned, items, self.turning))
-        du = [*(step["du"].ravel() for step in steps), sparse_product(self.carrier.J, x)]
-        dp = [*(step["dp"].ravel() for step in steps), rows.d - rows.K * du[-1]]
-        return NewtonStep(np.concatenate([*u, rows.u]), np.concatenate(dp), np.concatenate(du))
-
-    def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
 
-        def one(mu: Any, *rest: Any) -> dict[str, Any]:
-            *numbers, p, slip, u = rest
-            block = Block(*numbers)
-            slip = where(slip > 0.0, slip_of(p, u), 0.0)
-            new, after, moved = contact_impulse(block, mu, u - block.W @ p, slip)
-            return {"p": new, "slip": after, "change": reduce(maximum, [moved, *(block.size * absolute(new - p))])}
+        def one(most: Any, p: Any, u: Any, size: Any, mu: Any, *rest: Any) -> dict[str, Any]:
+            levers, block = self._levers(rest)
+            new, slip, moved = chosen_contact(block, mu, levers, size, p, u)
+            return {"most": reduce(maximum, [most, moved, *(size * absolute(new - p))]), "p": new, "slip": slip}
 
-        def turn(g: Any, lever: Any, normal: Any, p: Any, u: Any) -> dict[str, Any]:
-            new = row_impulse(_moment(lever, normal), g, u - g * p)
-            return {"p": new, "change": g * absolute(new - p)}
+        (each, rows), (of_contacts, of_rows) = self._split(p), self._split(u)
+        items = {"p_before": each, "u": of_contacts} | self.laws | self.blocks
+        new = scan(one, items, {"most": 0.0}, count=self.contacts.count)
+        row_impulses, changes = self.rows.chosen(rows, of_rows)
+        return self._joined(new["p"], row_impulses), new["slip"], reduce(maximum, changes, new["most"][-1])
 
-        cone = {name: x for name, x in self.cone.items() if name not in ("X", "Y", "c")}
-        states = {"p": p[: self.first].reshape(-1, 3), "slip": slip, "u": u[: self.first].reshape(-1, 3)}
-        new = map(one, cone | states, self.contacts.count)
-        impulses, changes = [new["p"].ravel()], list(new["change"])
-        if self.axes:
-            at = slice(self.first, self.after)
-            states = {"normal": self._normals(impulses[0]), "p": p[at], "u": u[at]}
-            turned = map(turn, {"g": self.turn["g"], "lever": self.turn["lever"]} | states, self.turning)
-            impulses.append(turned["p"])
-            changes += list(turned["change"])
-        rows, more = self.chosen_rows(np.concatenate([*impulses, p[self.after :]]), p, u)
-        return rows, new["slip"], reduce(maximum, [*changes, *more])
-
-    def parts(self, p: np.ndarray) -> np.ndarray:
-        """The parts of the laws of moments and rows that impulses p are on."""
-        rows = super().parts(p)
-        if not self.axes:
-            return rows
-
-        def turn(lever: Any, normal: Any, p: Any) -> dict[str, Any]:
-            return {"part": part_of(_moment(lever, normal), p)}
-
-        states = {"normal": self._normals(p), "p": p[self.first : self.after]}
-        return np.concatenate([map(turn, {"lever": self.turn["lever"]} | states, self.turning)["part"], rows])
-
-    def next_parts(
-        self, part: np.ndarray, p: np.ndarray, u: np.ndarray, together: Any, wrong: Any = None
-    ) -> np.ndarray:
-        """Where (p, u) are not on these parts, those towards which they left: of all such rows, or of the first."""
-        m = self.contacts.turning
-        if not m:
-            return super().next_parts(part, p, u, together)
-
-        def turn(wrong: Any, lever: Any, normal: Any, p: Any, u: Any, part: Any) -> dict[str, Any]:
-            left = next_part(_moment(lever, normal), part, p, u)
-            following = where(logical_or(together, wrong < 0.5), left, part)
-            return {"wrong": where(left != part, 1.0, wrong), "part": following}
-
-        at = slice(self.first, self.after)
-        states = {"normal": self._normals(p), "p": p[at], "u": u[at], "part": part[:m]}
-        turned = scan(turn, {"lever": self.turn["lever"]} | states, {"wrong": 0.0}, count=self.turning)
-        rows = super().next_parts(part[m:], p, u, together, turned["wrong"][-1] > 0.5)
-        return np.concatenate([turned["part"], rows])
+    def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """A⁻¹ b."""
+        return solve(A, b)
 
 
 def _measured(X: Any, Y: Any) -> dict[str, Any]:
     """The block of a contact, by name in the order of `Block`; one that moves nothing gets a block that has slopes."""
-    W = X @ Y.T
-    return contact_block(W + where(W[0, 0] + W[1, 1] + W[2, 2] > 0.0, 0.0, 1.0) * np.eye(3))._asdict()
-
-
-def _moment(lever: Any, normal: Any) -> Law:
-    return Law(0.0, 0.0, lever * maximum(normal, 0.0))
+    W = X[:3] @ Y[:3].T
+    W = W + where(W[0, 0] + W[1, 1] + W[2, 2] > 0.0, 0.0, 1.0) * np.eye(3)
+    turned = [x @ y for x, y in zip(X[3:], Y[3:], strict=True)]
+    return {"sizes": np.array([*np.diag(W), *turned]), **contact_block(W)._asdict()}

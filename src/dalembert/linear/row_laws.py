@@ -17,9 +17,6 @@ from .cones import TINY
 
 ANY = 1e30  # a velocity that no row has, and an impulse that no row needs
 
-# Parts of a law: force of one sign alone, held at the lower end, free, held at the upper end, force of the other sign
-PUSHED, LOWER, FREE, UPPER, PULLED = -2.0, -1.0, 0.0, 1.0, 2.0
-
 
 class Law(NamedTuple):
     """The law of one row: see the head of this file. Velocities low ≤ high; the largest impulse, most ≥ 0."""
@@ -36,31 +33,15 @@ def row_impulse(law: Law, g: Any, u: Any) -> Any:
     return where(touched, clip((target - u) / maximum(g, 1.0 / ANY), -law.most, law.most), 0.0)
 
 
-def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, compliance: Any) -> tuple[Any, Any]:
-    """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
-    held = logical_and(logical_and(absolute(part) > 0.5, absolute(part) < 1.5), law.most > 0.0)
-    stiffness = 1.0 / (give * size + TINY)
-    K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
-    pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
-    return K, where(held, K * (where(part < 0.0, law.low, law.high) - u - compliance * p), pushed - p)
+def yielding_row(law: Law, held: Any, u: Any, give: Any, compliance: Any) -> tuple[Any, Any]:
+    """The impulse p of a row at the velocity u, and K = −dp/du, where its law gives way a little.
 
-
-def part_of(law: Law, p: Any) -> Any:
-    """The part of its law that an impulse is on."""
-    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
-    positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
-    part = where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
-    return where(law.most > 0.0, part, FREE)
-
-
-def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
-    """The same part if (p, u) is on it, else the neighbour towards which it was left."""
-    pinned = law.low == law.high
-    inward_lower = where(pinned, where(p < -law.most, PULLED, LOWER), where(p < 0.0, FREE, LOWER))
-    inward_upper = where(pinned, where(p > law.most, PUSHED, UPPER), where(p > 0.0, FREE, UPPER))
-    lower, upper = where(p > law.most, PUSHED, inward_lower), where(p < -law.most, PULLED, inward_upper)
-    free = where(u < law.low, LOWER, where(u > law.high, UPPER, FREE))
-    pushed, pulled = where(u > law.low, LOWER, PUSHED), where(u < law.high, UPPER, PULLED)
-    below, above = where(part < -1.5, pushed, lower), where(part > 1.5, pulled, upper)
-    following = where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
-    return where(law.most > 0.0, following, FREE)
+    A row that is held is a damper about the impulse `held`: it gives way by `give` and by its compliance [velocity per
+    impulse].
+    """
+    stiffness = 1.0 / (give + compliance + TINY)
+    moved = u + compliance * held
+    below, above = held - stiffness * (moved - law.low), held - stiffness * (moved - law.high)
+    held_at = logical_or(logical_or(below > 0.0, above < 0.0), law.low == law.high)
+    p = where(held_at, where(above < 0.0, above, below), 0.0)
+    return clip(p, -law.most, law.most), where(logical_and(held_at, absolute(p) < law.most), stiffness, 0.0)

@@ -15,7 +15,7 @@ from dalembert.robot import Robot
 from .manifold import Displaced
 from .motion import Motion
 from .points import configuration, positive
-from .polynomials import Extremes
+from .polynomials import Extremes, times_of
 
 ON_CIRCLE = 1e-6  # how far a root may be from the unit circle and count as an instant
 
@@ -45,7 +45,7 @@ class Series:
 
     def at(self, t: Any, order: int = 0) -> np.ndarray:
         """(…, n): the coordinates at times t (…) [s], or a derivative; t may be traced."""
-        phase = np.multiply.outer(t if is_traced(t) else np.asarray(t, float), self.frequencies)
+        phase = np.multiply.outer(t if is_traced(t) else times_of(t), self.frequencies)
         A, B = self.amplitudes(order)
         x = sin(phase) @ A.T + cos(phase) @ B.T
         return x + self.center if order == 0 else x

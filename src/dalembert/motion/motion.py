@@ -14,7 +14,7 @@ from dalembert.logs import Trajectory, write_trajectory
 from dalembert.robot import Robot
 
 from .manifold import Displaced, displaced
-from .polynomials import Extremes, Polynomials, jumps
+from .polynomials import Extremes, Polynomials, jumps, times_of
 
 if TYPE_CHECKING:
     from .check import Check
@@ -150,7 +150,7 @@ class PolynomialMotion(Motion):
         assert self.robot is not None
         if is_traced(t):
             return displaced(self.robot, self._anchor(t), x, rate, bend)
-        anchor = self.anchors[self.curves.locate(np.asarray(t, float))[0]]
+        anchor = self.anchors[self.curves.locate(times_of(t))[0]]
         return displaced(self.robot, anchor, x, rate, bend)
 
     def _anchor(self, t: Any) -> np.ndarray:
@@ -176,7 +176,7 @@ class PolynomialMotion(Motion):
         if self.anchors is None:
             return self.curves(t, 3)
         ends = self.curves.times
-        piece, share = self.curves.locate(np.asarray(t, float))
+        piece, share = self.curves.locate(times_of(t))
         length = np.diff(ends)[piece]
         middle, reach = ends[piece] + np.clip(share, REACH, 1.0 - 2.0 * REACH) * length, REACH * length
         return (self.a(middle + reach) - self.a(middle - reach)) / (2.0 * reach)[..., None]

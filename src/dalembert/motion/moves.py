@@ -52,6 +52,8 @@ def trapezoid(
     duration [s]: default the shortest that the limits allow.
     """
     start, step, names = _way("trapezoid", q0, q1, robot)
+    if not _moves(step):
+        return _held("trapezoid", start, step, duration, robot)
     V, A = _shares("trapezoid", step, names, robot, velocity, acceleration)
     if V * V >= A:  # the limit of velocity is not reached
         lengths = np.full(2, np.sqrt(1.0 / A))
@@ -77,6 +79,8 @@ def s_curve(
     the robot. duration [s]: default the shortest that the limits allow.
     """
     start, step, names = _way("s_curve", q0, q1, robot)
+    if not _moves(step):
+        return _held("s_curve", start, step, duration, robot)
     V, A = _shares("s_curve", step, names, robot, velocity, acceleration)
     J = _share("s_curve", "jerk", jerk, step, names)
     ramp, hold, cruise = _seven(V, A, J)
@@ -133,7 +137,7 @@ def _share(where: str, name: str, limit: Any, step: np.ndarray, names: tuple[str
         raise DalembertError(f"{where}: what {name} is allowed? pass {name}=…, a number or one for each joint")
     limits = per_freedom(where, name, limit, names)
     moving = np.abs(step) > STILL
-    share = float(np.min(limits[moving] / np.abs(step[moving]))) if moving.any() else 1.0
+    share = float(np.min(limits[moving] / np.abs(step[moving])))
     if not np.isfinite(share):
         raise DalembertError(f"{where}: {name} has no limit for any joint that moves, expected a finite one")
     return share
@@ -145,6 +149,20 @@ def _shares(
     if velocity is None and robot is not None:
         velocity = robot.limits.velocity
     return _share(where, "velocity", velocity, step, names), _share(where, "acceleration", acceleration, step, names)
+
+
+def _moves(step: np.ndarray) -> bool:
+    return bool(np.any(np.abs(step) > STILL))
+
+
+def _held(
+    where: str, start: np.ndarray, step: np.ndarray, duration: float | None, robot: Robot | None
+) -> PolynomialMotion:
+    """A move to where it starts: rest, for as long as it is told to."""
+    if duration is None:
+        raise DalembertError(f"{where}: q0 and q1 are the same, which takes no time: pass duration=… to stay there")
+    seconds = positive(where, "duration", duration, "a time [s]")
+    return _moved(where, start, step, Polynomials(np.array([0.0, seconds]), _law(0.0, 1.0)), robot)
 
 
 def _stretched(

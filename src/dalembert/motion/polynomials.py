@@ -13,12 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.execute import is_traced
+from dalembert.execute import is_traced, real_array
 from dalembert.math import clip, interp, logical_and, where
 
 REAL = 1e-7  # imaginary part below which a root counts as real; a double root splits by about this much
 CORNER = 1e-9  # relative jump of a derivative that is no rounding
 LEVEL = 1e-12  # relative height above the ends of pieces below which the inside of a piece is not searched
+
+
+def times_of(t: Any) -> np.ndarray:
+    """Times (…) [s] as numbers; NaN stays NaN."""
+    return real_array("motion: t", t, "expected times [s]").astype(float, copy=False)
 
 
 class Extremes(NamedTuple):
@@ -66,7 +71,7 @@ class Polynomials:
         """Values (…, n), or those of a derivative, at times t (…): outside, the ends are held, at rest."""
         if is_traced(t):
             return self._traced(t, order)
-        t = np.asarray(t, float)
+        t = times_of(t)
         piece, share = self.locate(t)
         values = _horner(self.derivative(order)[piece], share[..., None])
         if order:

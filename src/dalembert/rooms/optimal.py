@@ -37,7 +37,8 @@ def optimal_control(
 
     running(q, v, u, …) and terminal(q, v, …) return a dict from names to (weight, residual), which cost ½ weight · r²,
     the running ones times `step`; or to one number, any other smooth cost. They are traced: arithmetic, dalembert.math
-    and methods of robots. parameters: their further arguments, by name with their sizes, as in goal=3.
+    and methods of robots; other values that they use are taken as they are now. parameters: their further arguments,
+    by name with their sizes, as in goal=3; each `solve` gives their values.
     limits: some of "torque", "velocity", "position" as the robot's file states them, or {"torque": 20.0} in numbers,
     for both sides or as (lower, upper). constraints(q, v, u, …) and terminal_constraints(q, v, …) return a dict from
     names to expressions that stay ≥ 0, or `optimal.Equal(expression)`. All of these are kept, not only weighed; those

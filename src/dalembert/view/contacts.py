@@ -15,7 +15,7 @@ class ContactMarks:
     """Arrows and cones of `run.contacts` below the node `root`; `show(k)` draws those of sample k."""
 
     def __init__(self, scene: Any, root: str, contacts: Any, size: float) -> None:
-        self.contacts = contacts
+        self.contacts, self._on = contacts, True
         self.scale = FORCE_LENGTH * size / max(float(np.linalg.norm(contacts.force, axis=-1).max(initial=0.0)), 1e-9)
         thin, count = 0.006 * size, len(contacts.names)
         self._arrows = scene.add_arrows(
@@ -34,12 +34,18 @@ class ContactMarks:
     def show(self, k: int) -> None:
         """Draw sample k of the run; points that do not push are drawn as nothing."""
         position, force = self.contacts.position[k], self.contacts.force[k]
-        self._arrows.points = np.stack([position, position + self.scale * force], axis=1).astype(np.float32)
-        self._cones.points = self._edges(k).astype(np.float32)
+        arrows = np.stack([position, position + self.scale * force], axis=1).astype(np.float32)
+        pushing = self.contacts.normal_force[k] > 0.0
+        self._pushed = bool(pushing.any())
+        if self._pushed:  # an arrow without length would still have a head: let it lie within another one
+            arrows[~pushing] = arrows[pushing][0]
+        self._arrows.points, self._cones.points = arrows, self._edges(k).astype(np.float32)
+        self.visible(self._on)
 
     def visible(self, on: bool) -> None:
         """Show or hide them."""
-        self._arrows.visible = self._cones.visible = on
+        self._on = on
+        self._arrows.visible = self._cones.visible = on and self._pushed
 
     def _edges(self, k: int) -> np.ndarray:
         """(EDGES · points, 2, 3): from the points along the cones |F_t| = µ F_n, as high as the normal forces."""

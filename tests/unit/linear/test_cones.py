@@ -8,7 +8,7 @@ import pytest
 from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
 from dalembert.linear import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses, contact_error, factor
-from dalembert.linear.impulses import FINE, SWEEPS
+from dalembert.linear.iteration import FINE, SWEEPS
 from dalembert.spatial import so3
 from tolerances import CONVERGED, INTEGRATED, SINGLE, SOLVER_DEFAULT
 

@@ -62,13 +62,26 @@ class Repeating:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """How items are left out. count: slot of the number from which on they are.
+
+    reached, filled: slots of the number of items that were computed, and of those whose records may differ from 0, if
+    the loop ends with the last item that some lane has; None: it goes on, since what is carried is read of every item,
+    or lanes are items.
+    """
+
+    count: int
+    reached: int | None = None
+    filled: int | None = None
+
+
+@dataclass(frozen=True)
 class Items:
     """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
 
     A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
     gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
-    copied before the first item: the start of the carry, and rows of a few pieces. count: slot of the number of the
-    first item that may be left out, or None.
+    copied before the first item: the start of the carry, and rows of a few pieces. counted: where items are left out.
     """
 
     scanned: Scanned
@@ -77,7 +90,7 @@ class Items:
     stride: int
     gathered: list[tuple[list[int], int]]
     moved: list[tuple[int, int]]
-    count: int | None
+    counted: Counted | None
 
     def slot(self, k: int) -> int:
         """The slot of a result."""
@@ -90,8 +103,9 @@ class Items:
 class Visiting:
     """A visit. Slots where things begin: the table, with a further row for what is lost; rows that an item reads; the
     carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read, or
-    these numbers themselves where they are constants. gathered, moved, count: as of `Items`. constants: (numbers of all
-    items, own slot) of the inputs that are constants.
+    these numbers themselves where they are constants. gathered, moved: as of `Items`; count: slot of the number of the
+    first item that may be left out, or None. constants: (numbers of all items, own slot) of the inputs that are
+    constants.
     """
 
     visited: Visited

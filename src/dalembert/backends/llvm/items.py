@@ -7,7 +7,10 @@ time.
 
 from __future__ import annotations
 
-from .compounds import Items
+from collections.abc import Callable
+from typing import Any
+
+from .compounds import Counted, Items
 from .ir import Builder
 from .plan import SlotPlan
 from .tiles import copy_runs, copy_state, table_entry
@@ -42,17 +45,70 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
     def one(index: str, carried: list[str]) -> list[str]:
         first = _first(b, index, n, lanes, items.scanned.reversed)
         here = b.address(memory, b.op(f"mul i64 {first}, {unit}"))
-        if items.count is None:
+        if counted is None or counted.reached is not None:
             compute(first, here)
         else:
-            number = b.splat(b.op(f"sitofp i64 {first} to {b.element}"))
-            taken = b.any(b.compare("olt", number, b.load(memory, items.count)))
+            taken = b.any(b.compare("olt", _number(b, first), b.load(memory, counted.count)))
             b.branch(
                 taken, f"{step.name}.item", lambda: compute(first, here), lambda: _leave_out(wide, plan, here, unit)
             )
         return carried
 
-    b.repeat(f"{step.name}.items", str(-(-n // lanes)), one)
+    counted = items.counted
+    if counted is None or counted.reached is None:
+        b.repeat(f"{step.name}.items", str(-(-n // lanes)), one)
+    else:
+        _write_counted(b, items, memory, counted, lambda index: one(index, []))
+
+
+def _write_counted(b: Builder, items: Items, memory: str, counted: Counted, one: Callable[[str], Any]) -> None:
+    """The items that some lane has; then the carry ends where it is, and records of earlier items become 0."""
+    step, sizes, unit = items.subroutine, items.scanned.sizes, b.stride
+    reached_at, filled_at = counted.reached, counted.filled
+    assert reached_at is not None and filled_at is not None
+
+    def more(done: str) -> str:
+        return b.any(b.compare("olt", done, b.load(memory, counted.count)))
+
+    def taken(index: str, carried: list[str]) -> list[str]:
+        one(index)
+        b.store(_number(b, b.op(f"add i64 {index}, 1")), memory, reached_at)
+        return carried
+
+    def every() -> None:
+        b.repeat(f"{step.name}.items", str(sizes.items), taken, [], lambda: more(b.load(memory, reached_at)))
+
+    b.store(b.const(0.0), memory, reached_at)
+    b.branch(more(b.const(0.0)), f"{step.name}.some", every)
+    reached, filled = (_whole(b, b.load(memory, slot)) for slot in (reached_at, filled_at))
+    end = b.address(memory, b.op(f"mul i64 {reached}, {unit}"))
+    for k in range(sizes.carry):
+        row = items.rows + k * items.stride
+        b.store(b.load(end, row), memory, row + sizes.items)
+    b.store(b.load(memory, reached_at), memory, filled_at)
+    count = b.op(f"sub i64 {filled}, {reached}")
+
+    def cleared(index: str, carried: list[str]) -> list[str]:
+        here = b.address(end, b.op(f"mul i64 {index}, {unit}"))
+        for k in range(sizes.carry, sizes.carry + sizes.record):
+            b.store(b.const(0.0), here, items.rows + k * items.stride)
+        return carried
+
+    def clear() -> None:
+        b.repeat(f"{step.name}.cleared", count, cleared)
+
+    b.branch(b.op(f"icmp sgt i64 {count}, 0"), f"{step.name}.left", clear)
+
+
+def _number(b: Builder, index: str) -> str:
+    """An index as a number in every lane."""
+    return b.splat(b.op(f"sitofp i64 {index} to {b.element}"))
+
+
+def _whole(b: Builder, x: str) -> str:
+    """A number that is the same in all lanes, as i64."""
+    first = x if b.width == 1 else b.op(f"extractelement {b.type} {x}, i32 0")
+    return b.op(f"fptosi {b.element} {first} to i64")
 
 
 def _leave_out(b: Builder, plan: SlotPlan, here: str, unit: int) -> None:

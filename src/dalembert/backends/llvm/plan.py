@@ -16,7 +16,7 @@ from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import without_slopes
 from dalembert.graph.visit import Visited
 
-from .compounds import Calling, Items, Repeating, View, Visiting
+from .compounds import Calling, Counted, Items, Repeating, View, Visiting
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
@@ -104,7 +104,10 @@ class SlotPlan:
                 self.input_base[i.name] = self._take(i.size)
         kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
         order = without_slopes(function.schedule(), kept)
+        self._results: dict[int, set[int]] = {}  # numbers of the results of a compound that something reads, by its id
         for node in order:
+            if node.op == "result":
+                self._results.setdefault(node.args[0].id, set()).add(node.value)
             if node.op == "input":
                 self._place_input(node, outside)
         steps, self._deferred = deferred(fuse(order, kept), kept)
@@ -235,7 +238,7 @@ class SlotPlan:
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
-            return self._items(node.value, slots)
+            return self._items(node.value, slots, self._results.get(node.id, set()))
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -251,8 +254,11 @@ class SlotPlan:
         subroutine = self._subroutine(repeated.step, outside)
         return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
 
-    def _items(self, scanned: Scanned, slots: list[int]) -> Items:
-        """Inputs and results stay in the rows of this memory, where the step reads and writes them."""
+    def _items(self, scanned: Scanned, slots: list[int], read: set[int]) -> Items:
+        """Inputs and results stay in the rows of this memory, where the step reads and writes them.
+
+        read: numbers of the results that something reads.
+        """
         sizes, n = scanned.sizes, scanned.sizes.items
         lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
         stride = -(-(n + (sizes.carry > 0)) // self.group) * self.group
@@ -277,6 +283,11 @@ class SlotPlan:
         places = _own_places(subroutine)
         gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places]
         last = n if scanned.reversed else 0
+        counted = None
+        if scanned.counted is not None:
+            carried_on = any(k < sizes.carry * n and (k + 1) % n for k in read)
+            whole = scanned.reversed or lanes > 1 or carried_on
+            counted = Counted(common[scanned.counted], *(() if whole else (self._take(1), self._take(1))))
         return Items(
             scanned,
             subroutine,
@@ -284,7 +295,7 @@ class SlotPlan:
             stride,
             gathered,
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
-            None if scanned.counted is None else common[scanned.counted],
+            counted,
         )
 
     def _visiting(self, visited: Visited, arguments: Sequence[Scalar]) -> Visiting:

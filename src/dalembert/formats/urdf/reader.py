@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
+from dalembert.spatial import Inertia
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
@@ -71,6 +72,7 @@ def read_document(
     if not links:
         cure = "export the robot description again, or load the file that uses this one's macros"
         raise document.error(document.root, f"the robot has no <link>; {cure}")
+    links |= _implied_world(document, links, joints, ledger)
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
     for joint in tree.joints:
@@ -99,6 +101,18 @@ def read_document(
     places |= {link.name: link.element for link in links.values() if link.name not in places}
     diagnose(ledger, model, lambda name: document.where(places.get(name, document.root)))
     return model, ledger.close(strict=strict)
+
+
+def _implied_world(
+    document: Document, links: Mapping[str, Link], joints: list[Joint], ledger: Ledger
+) -> dict[str, Link]:
+    """The link `world` where joints hang on it and no <link> states it, as in files of Drake."""
+    hanging = [joint for joint in joints if joint.parent == WORLD]
+    if WORLD in links or not hanging:
+        return {}
+    what = f"joint '{hanging[0].name}' hangs on 'world', which is not a <link>"
+    ledger.info(document.where(hanging[0].element), what, "taken as the ground that the robot stands on")
+    return {WORLD: Link(WORLD, Inertia.zero(), False, (), hanging[0].element)}
 
 
 def _check_root(document: Document) -> None:

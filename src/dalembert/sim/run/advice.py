@@ -17,7 +17,7 @@ from ..system.laws import Inputs, drive
 from ..system.system import System
 from .compiled import Programs, programs
 from .engines import State, Trouble
-from .initial import first_state
+from .initial import checked_state, first_state
 
 NUDGE = 1e-6
 
@@ -98,9 +98,7 @@ def why_and_what(
     adapts = integrator.adaptive and step is None
     advice = step_advice(compiled, state if adapts else start, u)
     if trouble.undefined:
-        remedy = (
-            "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
-        )
+        remedy = _undefined(compiled, state, u)
     elif system.contact is not None:
         remedy = "; ".join([*remarks, _shorter_with_contact(advice, step)])
     elif system.soft is not None and system.soft.gathers:
@@ -115,6 +113,17 @@ def why_and_what(
     fastest = f"; joint {joint!r} is fastest with {speed:.3g} (rad/s or m/s)" if speed > 0.0 else ""
     first = "" if state.t > start.t else "the first step fails: look at the forces at the start; "
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
+
+
+def _undefined(compiled: Programs, state: State, u: np.ndarray) -> str:
+    """What to look at where the acceleration is not a number."""
+    inputs = {"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u}
+    tau = np.ravel(compiled.observed(inputs)["tau"])
+    wrong = np.flatnonzero(~np.isfinite(tau))
+    if not wrong.size:
+        return "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
+    joint = compiled.system.model.freedom_names[wrong[0]]
+    return f"the torque at joint {joint!r} is {tau[wrong[0]]}: correct the law or the numbers that give it"
 
 
 def _shorter_with_contact(advice: StepAdvice, step: float) -> str:
@@ -138,9 +147,9 @@ def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements:
     """See `Robot.step_advice`."""
     if not model.nv:
         raise DalembertError(f"step_advice: robot {model.name!r} has no joint that moves")
+    q, v = checked_state("step_advice", model, q, v)
     for element in elements:
         model = element.prepared(model)
-    q, v = np.asarray(q, float), np.asarray(v, float)
     compiled = programs(
         model, elements, drive(Inputs.torques(model), None, 1.0), chosen(integrator, INTEGRATORS, "step_advice")
     )

@@ -1,10 +1,16 @@
-"""States in which all loops are closed: the one nearest to the start, or an error."""
+"""The start of a run: checked, and with all loops closed; the nearest such state, or an error."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.errors import DalembertError
+from dalembert.execute import real_array
+from dalembert.functions.guards import check_quaternions
+from dalembert.model import Model
 
 from ..failure import SimulationError
 from ..system.system import System
@@ -20,6 +26,21 @@ STARTS = 6  # from which they are looked for, beside the one that was asked for
 GAIN = 1e-6  # share of the way by which another one must be nearer
 STATIONARY = 1e-9  # slope of the way along closed configurations at which it is shortest
 SHORTEST = 1e-3  # share of the slope that a step along them may shrink to
+
+
+def checked_state(where: str, model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    """One state q (nq,), v (nv,) of finite numbers, with quaternions of unit length; `where` begins the errors."""
+    arrays = {}
+    for name, x, size in (("q", q, model.nq), ("v", v, model.nv)):
+        expected = f"expected ({size},) for robot {model.name!r}"
+        array = real_array(f"{where}: {name}", x, expected).astype(float)
+        if array.shape != (size,):
+            raise DalembertError(f"{where}: {name} has shape {array.shape}, {expected}; `rollout` takes batches")
+        if not np.all(np.isfinite(array)):
+            raise DalembertError(f"{where}: {name}[{int(np.argmin(np.isfinite(array)))}] is not finite, {expected}")
+        arrays[name] = array
+    check_quaternions(model, where, {"q": arrays["q"]})
+    return arrays["q"], arrays["v"]
 
 
 def first_state(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -10,8 +10,6 @@ import numpy as np
 
 from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
-from dalembert.functions.guards import check_quaternions
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Closure, Model
 
@@ -35,7 +33,7 @@ from .contacts import contacts_of
 from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
-from .initial import closed_start, first_state
+from .initial import checked_state, closed_start, first_state
 from .instants import Instants
 from .ledger import EnergyLedger
 from .limits import beyond_limits
@@ -53,7 +51,7 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = on_host("simulate", q, v)
-    q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
+    q, v = checked_state("simulate", model, q, v)
     inputs, driving, actuators, undriven = chosen_inputs("simulate", model, settings.torque, settings.controls)
     if isinstance(driving, tuple):
         driving = tuple(on_host("simulate", *driving))
@@ -324,17 +322,6 @@ class _Simulation:
             system.model.freedom_units,
             contacts=contacts,
         )
-
-
-def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:
-    expected = f"expected ({size},) for robot {model.name!r}"
-    array = real_array(f"simulate: {name}", x, expected).astype(float)
-    if array.shape != (size,):
-        raise DalembertError(f"simulate: {name} has shape {array.shape}, {expected}; `rollout` takes batches")
-    if not np.all(np.isfinite(array)):
-        raise DalembertError(f"simulate: {name}[{int(np.argmin(np.isfinite(array)))}] is not finite, {expected}")
-    check_quaternions(model, "simulate", {name: array} if name == "q" else {})
-    return array
 
 
 def _carried(system: System) -> bool:

@@ -8,16 +8,15 @@ not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.contact.gathering import Motions, Slot, known_before, points, taken_from
+from dalembert.contact.gathering import Motions, Slot, for_each, in_slots, known_before, points
 from dalembert.contact.rows import tangent_frame
-from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses
-from dalembert.math import logical_and, maximum, product, repeat, where
+from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
+from dalembert.math import logical_and, maximum, repeat, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -32,6 +31,7 @@ from .contact_problem import (
     was_stuck,
     without_gain,
 )
+from .limbs import LimbImpulses, limbs_of
 
 if TYPE_CHECKING:
     from .system import System
@@ -50,16 +50,24 @@ class GatheredImpulses(ContactImpulses):
         self.motions = Motions(system.model, X, at.q)
         self.candidates = points(element.patches, X)
         self.bounces = any(law.restitution for law in element.laws)
+        self.limbs = limbs_of(self.gathering)
 
     def solved(self) -> Solved:
-        """In few slots, or where these are not enough with room for all candidates."""
+        """With one contact for each limb, or in few slots; where these are not enough with room for all candidates."""
         gathering, k = self.gathering, self.element.slots
         speeds = gathering.speeds(self.candidates, self.motions, self.v)
         near = gathering.near(self.candidates, speeds, self.h)
-        first, missed, count = self._in_slots(near, k)
+        if self.limbs:
+            limbs = LimbImpulses(self.system, self.element, self.at, gathering, self.limbs)
+            chosen = limbs.chosen(near)
+            first = limbs.solved(chosen, self.candidates, self.motions)
+            missed = self._missed(near, first.w)
+            done = where(chosen.suffices, _fits(missed, 0.0, 0), 0.0)
+        else:
+            first, missed, count = self._in_slots(near, k)
+            done = _fits(missed, count, k)
         known = self.at.memory.numbers[k] < 0.5  # the first k slots held all contacts of the step before
-        done = where(known, _fits(missed, count, k), 0.0)
-        begin = {"near": near, **_state(first), "missed": missed, "done": done}
+        begin = {"near": near, **_state(first), "missed": missed, "done": where(known, done, 0.0)}
 
         def again(near: Any, *state: Any) -> dict[str, Any]:
             near = maximum(near, state[-2])
@@ -73,9 +81,13 @@ class GatheredImpulses(ContactImpulses):
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
-        slots, count = self.gathering.numbered(near)
-        solved = self._solved_with(lambda slot: taken_from(self.candidates, slots, slot), k, count)
-        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(solved.w))
+        numbers, count = self.gathering.numbered(near, k)
+        solved = self._solved_with(in_slots(self.candidates, numbers, count), k, count)
+        return solved, self._missed(near, solved.w), count
+
+    def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """(n,): 1 for each candidate that is not near and would be passed through."""
+        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(w))
 
         def step(near: Any, gap: Any, speed: Any) -> dict[str, Any]:
             left = speed + gap / self.h
@@ -83,11 +95,12 @@ class GatheredImpulses(ContactImpulses):
             return {"missed": where(passed, 1.0, 0.0)}
 
         items = {"near": near, "gap": self.candidates.gap, "speed": speeds}
-        return solved, mapped(step, items)["missed"], count
+        return for_each(step, items)["missed"]
 
-    def _solved_with(self, slot_of: Callable[[Any], Slot], k: int, count: Any) -> Solved:
-        """The problem with k slots, of which `count` hold a contact; slot_of: what a slot holds, from its number."""
-        columns = mapped(lambda slot: self._columns(slot_of(slot), k), {"slot": np.arange(float(k))}, count)
+    def _solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
+        """The problem with k slots, of which `count` hold a contact."""
+        last = self._last(slots.number, k, count)
+        columns = mapped(self._columns, slots._asdict() | last, count) | last
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
         tied = self.bodies.loops is None
@@ -102,13 +115,14 @@ class GatheredImpulses(ContactImpulses):
             tolerance, finer = self.element.contact.tolerance, self.finer_tolerance(columns["before"].ravel())
             return looped_impulses(contacts(bouncing), *rows, begin, tolerance, self.row_give, finer)
 
-        Y, X = (self._stacked(columns[name], x) for name, x in (("Y", self.row_carrier.Y), ("X", self.row_carrier.X)))
-
         def pushed(p: np.ndarray) -> np.ndarray:
-            return product(Y.T, p[:, None])[:, 0]
+            cones, moments, rows = np.split(p, [3 * k, (3 + m) * k])
+            each = np.concatenate([cones.reshape(k, 3), moments.reshape(k, m)], axis=1)
+            return contacts(True).pushed(each, sparse_product(self.row_carrier.Y, rows))
 
         def responded(p: np.ndarray) -> np.ndarray:
-            return product(X, pushed(p)[:, None])[:, 0]
+            w = pushed(p)
+            return self._stacked(contacts(True).responses(w), sparse_product(self.row_carrier.X.T, w))
 
         if self.bounces:
             before, free = (
@@ -128,34 +142,38 @@ class GatheredImpulses(ContactImpulses):
         memory = Memory(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], *self.counts(solution))
         return Solved(w, memory, *lost)
 
-    def _columns(self, slot: Slot, k: int) -> dict[str, Any]:
-        """All that the problem needs of one of k contacts."""
+    def _last(self, numbers: np.ndarray, k: int, count: Any) -> dict[str, np.ndarray]:
+        """What is remembered of the contacts in k slots."""
+        memory, n = self.at.memory, len(self.gathering)
+        kept = {
+            "p": memory.contacts.reshape(n, 3),
+            "turned": memory.turned.reshape(n, len(self.gathering.turning)),
+            "slip": memory.slip,
+            "last_rolling": memory.rolling.reshape(n, 2),
+        }
+        return known_before(numbers, count, memory.numbers[:k], n, kept)
+
+    def _columns(
+        self, number: Any, gap: Any, position: Any, normal: Any, p: Any, turned: Any, slip: Any, last_rolling: Any
+    ) -> dict[str, Any]:
+        """All that the problem needs of one contact."""
         gathering, h = self.gathering, self.h
-        law, turning = gathering.law(slot.number), gathering.turning
-        axes = tangent_frame(slot.normal)
-        J = self.motions.rows(gathering.signs_of(slot.number), axes, slot.position, turning)
+        law, turning = gathering.law(number), gathering.turning
+        axes = tangent_frame(normal)
+        J = self.motions.rows(gathering.signs_of(number), axes, position, turning)
         carrier = self.bodies.carrier(J)
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
-        memory, n = self.at.memory, len(gathering)
         contact = self.element.contact
-
-        kept = {
-            "p": memory.contacts.reshape(n, 3),
-            "turned": memory.turned.reshape(n, len(turning)),
-            "slip": memory.slip,
-            "rolling": memory.rolling.reshape(n, 2),
-        }
-        last = known_before(slot.number + 1.0, list(memory.numbers[:k]), kept)
-        stuck = was_stuck(last["p"], last["slip"])
-        rolling = rolling_velocity(before[1:3], last["p"], last["rolling"], stuck)
+        stuck = was_stuck(p, slip)
+        rolling = rolling_velocity(before[1:3], p, last_rolling, stuck)
 
         def shifted(bouncing: bool) -> np.ndarray:
-            shift = normal_shift(contact, law, h, slot.gap, before[0], free[0], bouncing)
+            shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
             return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
 
         columns = {
-            "one_more": slot.number + 1.0,
+            "one_more": number + 1.0,
             "J": J,
             "X": carrier.X.T,
             "Y": carrier.Y.T,
@@ -167,12 +185,11 @@ class GatheredImpulses(ContactImpulses):
         }
         if self.bounces:
             columns["c_plain"] = shifted(False)
-        return columns | last | {"gap": slot.gap, "rolling": rolling}
+        return columns | {"gap": gap, "rolling": rolling}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(k, 3 + m, …) of contacts as rows: contacts, then moments, then further ones, the columns of `rows`."""
-        shape = x.shape[2:]
-        return np.concatenate([x[:, :3].reshape(-1, *shape), x[:, 3:].reshape(-1, *shape), rows.T])
+        """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""
+        return np.concatenate([x[:, :3].ravel(), x[:, 3:].ravel(), rows])
 
     def _lost(
         self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray

@@ -137,6 +137,15 @@ def test_a_root_called_world_is_the_world_or_floats_under_another_name() -> None
     assert [read_urdf(swinging, base=base)[0].nv for base in (None, "free")] == [1, 7]
 
 
+def test_joints_may_hang_on_a_world_that_is_not_stated() -> None:
+    """As in files of Drake; the same robot as with <link name="world"/>."""
+    weld = joint("weld", "world", "a", "fixed", '<origin xyz="0 0 1"/>')
+    model, log = read_urdf(robot(link("a"), link("b"), joint("j", "a", "b", inside=LIMIT), weld), strict=True)
+    stated, _ = read_urdf(robot('<link name="world"/>', link("a"), link("b"), joint("j", "a", "b", inside=LIMIT), weld))
+    assert model == stated and model.nv == 1
+    assert [finding.severity for finding in log if "hangs on 'world'" in finding.what] == ["info"]
+
+
 def test_a_floating_joint_under_the_world() -> None:
     text = robot('<link name="world"/>', link("a"), joint("root", "world", "a", "floating"))
     for base, bodies in ((None, ["world", "a"]), ("free", ["a"])):

@@ -1,0 +1,251 @@
+"""Sweeps and Newton steps that put impulses on their laws: see `impulses`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import abs as absolute
+from dalembert.math import logical_and, logical_or, maximum, repeat, where
+
+from .row_laws import ANY
+from .zeros import sparse_product
+
+SWEEPS, STEPS, ROUNDS = 12, 40, 4  # at most: sweeps, then rounds of Newton steps and sweeps
+SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
+SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
+CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
+SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
+FINE = 4  # Newton steps towards a finer change than the tolerance
+ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
+ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
+NOISE = 0.5  # the same of impulses that stiff dampers make of the rounding of velocities
+ACCURACY = 1e-9  # of slopes
+
+
+class ConstraintImpulses(NamedTuple):
+    """p (3 k + n,): normal and tangents of each contact, then the rows; slip (k,) [velocity per impulse].
+
+    change: the largest velocity by which the last pass moved one contact or row; passes: sweeps and Newton steps;
+    settled: 1 where that was enough.
+    """
+
+    p: np.ndarray
+    slip: np.ndarray
+    change: Any
+    passes: Any
+    settled: Any
+
+
+class Yielding(NamedTuple):
+    """Laws that give way, at some velocities of the bodies: impulses p, and A (m, m), Jᵀ (p − held) (m,).
+
+    A = M + Jᵀ K J, with K = −dp/du.
+    """
+
+    p: np.ndarray
+    A: np.ndarray
+    push: np.ndarray
+
+
+class Problem(ABC):
+    """Contacts and rows, with their laws and what carries them. Impulses p and velocities u are in one order."""
+
+    M: np.ndarray  # (m, m) inertia of what carries them
+    with_contacts: bool
+    sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
+    scale_of: np.ndarray  # velocities without impulses of contacts and rows
+
+    @abstractmethod
+    def pushed(self, p: np.ndarray) -> np.ndarray:
+        """w = Y p of all contacts and rows."""
+
+    @abstractmethod
+    def velocities(self, w: np.ndarray) -> np.ndarray:
+        """u = c + Xᵀ w of all contacts and rows."""
+
+    @abstractmethod
+    def along(self, x: np.ndarray) -> np.ndarray:
+        """J x of all contacts and rows, for velocities x (m,) of what carries them."""
+
+    @abstractmethod
+    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
+
+    @abstractmethod
+    def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
+        """Laws that give way about the impulses `held`, at velocities u."""
+
+    @abstractmethod
+    def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
+        """Impulses p of such laws, and du · (p − held)."""
+
+    @abstractmethod
+    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+
+    @abstractmethod
+    def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """A⁻¹ b."""
+
+
+def solved_problem(
+    problem: Problem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
+) -> ConstraintImpulses:
+    """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
+    p, slip = start
+    scale = largest([*problem.scale_of, *(problem.sizes * p)])
+    iteration = _Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
+    first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
+    begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
+    done = iteration.settled(first["change"], iteration.finer)
+    begin |= {"done": done}
+    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin, "done", ACCURACY, iteration.corrected)
+    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
+
+
+class _Iteration:
+    """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
+
+    def __init__(self, problem: Problem, tolerance: Any, finer: Any, scale: Any) -> None:
+        self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
+        self.with_contacts = problem.with_contacts
+
+    def settled(self, change: Any, tolerance: Any) -> Any:
+        """1 where a change of velocities is small enough."""
+        return where(logical_or(change <= tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
+
+    def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
+        """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
+
+        def sweep(p: np.ndarray, slip: np.ndarray, w: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+            p, slip, w, change = self.problem.swept(p, slip, w)
+            done = where(change > slow * before, 1.0, self.settled(change, tolerance))
+            return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
+
+        begin = {"p": p, "slip": slip, "w": self.problem.pushed(p), "change": ANY, "done": done}
+        return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
+
+    def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
+        """Newton steps, and sweeps where these do not settle it."""
+        begin: dict[str, Any] = {
+            "p": p,
+            "u": self.problem.velocities(self.problem.pushed(p)),
+            "x": np.zeros(len(self.problem.M)),
+        }
+        soft = where(change <= self.tolerance, STIFF, SOFT)  # within the tolerance all are on their parts of the laws
+        begin |= {"slip": slip, "change": change, "give": soft, "count": 0.0, "done": 0.0}
+        steps = repeat(self._step, STEPS, begin, "done")
+        swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
+        further = swept["passes"] > 0.0
+        return {
+            "p": swept["p"],
+            "slip": swept["slip"],
+            "change": where(further, swept["change"], steps["change"]),
+            "count": count + steps["passes"] + swept["passes"],
+            "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
+        }
+
+    def corrected(self, p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
+        """A Newton step at the solution, on the parts of the laws that all are on there: what its slopes come from.
+
+        Of the ways in which contacts can share a load it changes nothing, so that velocities have slopes there too.
+        """
+        problem = self.problem
+        u = problem.velocities(problem.pushed(p))
+        laws = problem.yielding(p, u, STIFF)
+        moved = problem.along(problem.solve(laws.A, laws.push))
+        after, _ = problem.power(p, u + moved, moved, STIFF)
+        return {"p": numbers(after), "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}
+
+    def _step(
+        self,
+        held: np.ndarray,
+        u: np.ndarray,
+        x: np.ndarray,
+        slip: np.ndarray,
+        _: Any,
+        give: Any,
+        count: Any,
+        _done: Any,
+    ) -> dict[str, Any]:
+        """One Newton step with laws that give way about the impulses `held`.
+
+        u: velocities with these; x (m,): how far those of the bodies have moved from there. Once impulses and
+        velocities agree, what is held becomes what they are, and gives way less.
+        """
+        problem = self.problem
+        here = u + problem.along(x)
+        laws = problem.yielding(held, here, give)
+        momentum = sparse_product(problem.M, x)
+        step = problem.solve(laws.A, laws.push - momentum)
+        moved = problem.along(step)
+        inertia = step @ momentum, step @ sparse_product(problem.M, step)
+        share = self._share(held, here, moved, give, step @ (momentum - laws.push), *inertia)
+        x, here = x + share * step, here + share * moved
+        p, _ = problem.power(held, here, moved, give)
+        after = problem.velocities(problem.pushed(p))
+        error = largest(after - here)
+        chosen, slip, change = problem.chosen(p, here)
+        tolerance = self.tolerance if self.finer is self.tolerance else where(count < FINE, self.finer, self.tolerance)
+        lost = self.scale + NOISE * give * error == self.scale  # rounding of velocities, times what holds them
+        exact = logical_or(error <= tolerance, lost)
+        done = where(exact, self.settled(ADDED * change, tolerance), 0.0)
+        agree = logical_or(logical_or(error <= CLOSE * share * largest(moved), 10.0 * error <= self.tolerance), lost)
+        return {
+            "p": numbers(where(done > 0.0, chosen, where(agree, p, held))),
+            "u": numbers(where(agree, after, u)),
+            "x": numbers(where(agree, 0.0, x)),
+            "slip": slip,
+            "change": change,
+            "give": where(agree, maximum(FALL * give, STIFF), give),
+            "count": count + 1.0,
+            "done": done,
+        }
+
+    def _share(
+        self, held: np.ndarray, u: np.ndarray, moved: np.ndarray, give: Any, slope: Any, begin: Any, size: Any
+    ) -> Any:
+        """How much of a step is taken: up to where the energy that laws which give way take no longer falls along it.
+
+        By false position (Illinois). slope: step · (M x − push), below 0; begin: step · M x; size: step · M step.
+        """
+
+        def rise(share: Any) -> Any:
+            _, power = self.problem.power(held, u + share * moved, moved, give)
+            return begin + share * size - power
+
+        def narrowed(
+            low: Any, high: Any, at_low: Any, at_high: Any, side: Any, share: Any, done: Any
+        ) -> dict[str, Any]:
+            share = (low * at_high - high * at_low) / (at_high - at_low)
+            there = rise(share)
+            above = there > 0.0
+            return {
+                "low": where(above, low, share),
+                "high": where(above, share, high),
+                "at_low": where(above, where(side > 0.0, 0.5 * at_low, at_low), there),
+                "at_high": where(above, there, where(side < 0.0, 0.5 * at_high, at_high)),
+                "side": where(above, 1.0, -1.0),
+                "share": share,
+                "done": where(absolute(there) <= -DESCENT * slope, 1.0, 0.0),
+            }
+
+        at_high = rise(1.0)
+        searched = logical_and(slope < 0.0, at_high > -DESCENT * slope)
+        start = {"low": 0.0, "high": 1.0, "at_low": slope, "at_high": at_high, "side": 0.0, "share": 1.0}
+        return repeat(narrowed, SEARCHED, start | {"done": where(searched, 0.0, 1.0)}, "done")["share"]
+
+
+def largest(x: Sequence[Any] | np.ndarray) -> Any:
+    """The largest size of some numbers."""
+    return reduce(maximum, [absolute(y) for y in x])
+
+
+def numbers(x: np.ndarray) -> np.ndarray:
+    """An array of plain numbers as such."""
+    return x if any(hasattr(y, "__traced__") for y in x) else x.astype(float)

@@ -1,0 +1,144 @@
+"""One contact at a time for each limb that ends in a ball: how robots stand and walk.
+
+Of all candidates of a limb the one that is near takes the limb's place in the problem. Which velocities move it is
+known beforehand, so that the problem costs what that of the feet alone does. Where a limb touches twice, or anything
+else touches, the step is solved with room for all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert.contact.candidates import WORLD
+from dalembert.contact.gathering import Gathering, Motions, Points, known_before
+from dalembert.contact.rows import tangent_frame
+from dalembert.linear import is_zero
+from dalembert.math import logical_and, lookup, where
+from dalembert.model import Model
+from dalembert.model.geometry import Sphere
+
+from ..elements.contact import Memory, RigidContact
+from .contact_problem import Situated, Solved
+from .each_contact import EachContact, Touching
+
+if TYPE_CHECKING:
+    from .system import System
+
+MOST = 8  # limbs that get a place
+
+
+def limbs_of(gathering: Gathering) -> list[list[int]]:
+    """Numbers of the candidates of each limb that ends in a ball; none where that is no way to stand."""
+    model, owner = gathering.model, gathering.owner
+    roots = {b.index: _root(model, b.index) for b in model.bodies}
+    limbs: dict[int, list[int]] = {}
+    for number, patch in enumerate(owner):
+        root = roots[patch.first]
+        if patch.second == WORLD and root is not None:
+            limbs.setdefault(root, []).append(number)
+    tips = {root: max(owner[k].first for k in members) for root, members in limbs.items()}
+
+    def on_a_ball(root: int, members: list[int]) -> bool:
+        return any(owner[k].first == tips[root] and isinstance(owner[k].shape, Sphere) for k in members)
+
+    found = [members for root, members in limbs.items() if on_a_ball(root, members)]
+    return found if len(found) <= MOST else []
+
+
+def _root(model: Model, index: int) -> int | None:
+    """The first body of the chain without branches that a body is in; None for a base, and where the chain branches."""
+    children = [sum(b.parent == k for b in model.bodies) for k in range(len(model.bodies))]
+    if children[index] > 1 or model.bodies[index].parent < 0:
+        return None
+    while model.bodies[index].parent >= 0 and children[model.bodies[index].parent] == 1:
+        index = model.bodies[index].parent
+    return index if model.bodies[index].parent >= 0 else None
+
+
+class Chosen(NamedTuple):
+    """The candidates in the places of limbs: numbers (k,); whether they are all that is near."""
+
+    numbers: np.ndarray
+    suffices: Any
+
+
+class LimbImpulses:
+    """The problem of a step with one contact for each limb."""
+
+    def __init__(
+        self, system: System, element: RigidContact, at: Situated, gathering: Gathering, limbs: list[list[int]]
+    ) -> None:
+        self.system, self.element, self.at, self.gathering, self.limbs = system, element, at, gathering, limbs
+
+    def chosen(self, near: np.ndarray) -> Chosen:
+        """For each limb the candidate that is near (n,), any where none is."""
+        numbers, suffices = [], True
+        for members in self.limbs:
+            number = float(members[0])
+            for k in members[1:]:
+                number = where(near[k] > 0.5, float(k), number)
+            numbers.append(number)
+            suffices = logical_and(suffices, sum(near[k] for k in members) < 1.5)
+        others = sorted(set(range(len(self.gathering))) - {k for members in self.limbs for k in members})
+        if others:
+            suffices = logical_and(suffices, sum(near[k] for k in others) < 0.5)
+        return Chosen(np.array(numbers), suffices)
+
+    def solved(self, chosen: Chosen, found: Points, motions: Motions) -> Solved:
+        """With the memory for the next step as slots have it."""
+        gathering, turning, k, m = self.gathering, self.gathering.turning, len(self.limbs), len(self.gathering.turning)
+        rows, gaps = [], []
+        for members, number in zip(self.limbs, chosen.numbers, strict=True):
+            gap, *place = (_selected(x, members, number) for x in (found.gap, *found.position.T, *found.normal.T))
+            axes = tangent_frame(np.array(place[3:]))
+            rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning))
+            gaps.append(gap)
+        each = np.array(rows)
+        n, memory, nv = len(gathering), self.at.memory, self.system.model.nv
+        kept = {"p": memory.contacts.reshape(n, 3), "turned": memory.turned.reshape(n, m)}
+        kept |= {"slip": memory.slip, "rolling": memory.rolling.reshape(n, 2)}
+        last = known_before(chosen.numbers, None, memory.numbers[: self.element.slots], n, kept)
+        touching = Touching(
+            np.array(gaps),
+            each[:, :3].reshape(-1, nv),
+            [gathering.law(number) for number in chosen.numbers],
+            [(i, axis) for i in range(k) for axis in turning],
+            each[:, 3:].reshape(-1, nv),
+            memory._replace(
+                contacts=last["p"].ravel(),
+                turned=last["turned"].ravel(),
+                slip=last["slip"],
+                rolling=last["rolling"].ravel(),
+            ),
+        )
+        solution = EachContact(self.system, self.element, self.at, touching).solved()
+        return solution._replace(memory=self._in_slots(solution.memory, chosen.numbers))
+
+    def _signs(self, members: list[int], number: Any) -> np.ndarray:
+        """Of each freedom, 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
+        signs = self.gathering.signs
+        alike = [np.ptp(column[members]) == 0.0 for column in signs.T]
+        columns = zip(signs.T, alike, strict=True)
+        return np.array([float(x[members[0]]) if same else lookup(x, number) for x, same in columns])
+
+    def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
+        """The memory of limbs as that of the first slots."""
+        n, m = len(self.gathering), len(self.gathering.turning)
+        arrays = {"contacts": 3, "turned": m, "slip": 1, "rolling": 2}
+        padded = {name: _padded(getattr(memory, name), width * n) for name, width in arrays.items()}
+        return memory._replace(**padded, numbers=_padded(numbers + 1.0, n))
+
+
+def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
+    """The value of the candidate with a number; those that are the same for all are not selected."""
+    selected = values[members[0]]
+    for k in members[1:]:
+        if not is_zero(values[k] - values[members[0]]):
+            selected = where(number == float(k), values[k], selected)
+    return selected
+
+
+def _padded(x: np.ndarray, n: int) -> np.ndarray:
+    return np.concatenate([x, np.zeros(n - len(x))])
