@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot
+from dalembert import Contact, DalembertError, ModelBuilder, Robot
 from dalembert.contact import scene
 from dalembert.model.geometry import Box, Sphere
 from dalembert.sim.elements import contact as element
@@ -150,3 +150,15 @@ def test_a_pile_of_forty_balls_in_a_bin_keeps_inside_and_loses_energy():
     assert centres[:, 2].min() > radius - REACHED
     mechanical = run.energy.kinetic + run.energy.potential
     assert np.diff(mechanical).max() < CONTACT_SOLVER
+
+
+def test_a_robot_beside_very_many_loose_bodies_is_refused_at_once():
+    builder = ModelBuilder("arm and balls", gravity=(0.0, 0.0, -G))
+    builder.add_body("arm", parent="world", joint="revolute", axis=(0, 1, 0), mass=1.0, inertia=np.eye(3))
+    builder.add_geometry(Sphere(0.1), body="arm", xyz=(0.5, 0, 0), role="collision")
+    for k in range(20):
+        builder.add_body(f"ball{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+        builder.add_geometry(Sphere(0.05), body=f"ball{k}", role="collision")
+    robot = builder.build()
+    with pytest.raises(DalembertError, match=r"20 loose bodies .* name the pairs"):
+        robot.stepper(STEP, contact=Contact(pairs="all"))

@@ -26,6 +26,7 @@ from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
 SCENE = 3  # loose bodies from which on they are looped over
+LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
 FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
@@ -264,7 +265,22 @@ def with_contact(
     if not constraints and is_scene(model):
         return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
     switching = sum(c.count for c in constraints if c.admissible.switches)
-    return (*elements, RigidContact(contact, points, switching, slots_for(model, points)))
+    slots = slots_for(model, points)
+    _check_size(where, model, points, slots)
+    return (*elements, RigidContact(contact, points, switching, slots))
+
+
+def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int) -> None:
+    """Refuse what would take many minutes to compile: robots beside many loose bodies."""
+    loose = [body.name for body in model.bodies if is_loose(model, body)]
+    moved = sum(len(patch.names) * _velocities(model, patch) for patch in patches)
+    if len(loose) > FEW and (moved if not slots else slots * model.nv) > LARGEST:
+        raise DalembertError(
+            f"{where}: {len(loose)} loose bodies ({', '.join(loose[:3])}, …) beside joints, closures or stops, with "
+            f"{sum(len(patch.names) for patch in patches)} points that may touch, would take many minutes to compile: "
+            "name the pairs that may touch, pairs=[(a, b), …], or take fewer bodies. Loose bodies and fixed ones "
+            "alone, without joints that move, compile in seconds, however many they are"
+        )
 
 
 def is_scene(model: Model) -> bool:

@@ -24,7 +24,6 @@ from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import (
     ALIKE,
-    FINEST,
     friction_coefficient,
     normal_shift,
     recovered,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
 NOTHING = np.zeros((1, 1))  # a table that is not used
 HALF = np.triu_indices(3)  # of a symmetric matrix
+FINEST = 1e-2  # of the tolerance: the least that is asked for, of bodies at rest
 NEWTON = 32  # bodies up to which all contacts are solved for at once
 
 
@@ -195,7 +195,7 @@ class SceneImpulses:
         n, m = len(self.moving.motion), len(self.about)
         k = len(columns["mu"])
         motion = _most({"before": columns["before"]}, count)
-        finer = clip(ALIKE * motion, FINEST * contact.tolerance, contact.tolerance)
+        finer = clip(ALIKE * motion, FINEST * contact.tolerance, contact.tolerance)  # so bodies come to rest
 
         def sweeps(bouncing: bool) -> Sweeps:
             c = columns["c" if bouncing or not self.bounces else "c_plain"]
