@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot
-from dalembert.contact import scene
-from dalembert.model.geometry import Box, Sphere
+from dalembert.contact import candidates, scene
+from dalembert.model.geometry import Box, Sphere, Surface
 from dalembert.sim.elements import contact as element
 from loose_bodies import SIDE, G
 from tolerances import COMPUTED, CONTACT_SOLVER, REACHED, assert_close
@@ -162,3 +162,26 @@ def test_a_robot_beside_very_many_loose_bodies_is_refused_at_once():
     robot = builder.build()
     with pytest.raises(DalembertError, match=r"20 loose bodies .* name the pairs"):
         robot.stepper(STEP, contact=Contact(pairs="all"))
+
+
+def test_all_pairs_leave_out_what_the_model_excludes_and_layers_that_do_not_meet():
+    builder = ModelBuilder("four", gravity=(0.0, 0.0, -G))
+    layers = {"a": None, "b": None, "c": Surface(layers=(1, 1)), "d": Surface(layers=(2, 2))}
+    for name, surface in layers.items():
+        builder.add_body(name, parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+        builder.add_geometry(Sphere(0.05), body=name, role="collision", surface=surface)
+    builder.exclude("a", "b")
+    patches = candidates(builder.build().model, Contact(pairs="all"))
+    names = {patch.names[0] for patch in patches if patch.second >= 0}
+    assert names == {"a on c", "a on d", "b on c", "b on d"}
+
+
+def test_thousands_of_points_of_a_robot_are_refused_at_once():
+    builder = ModelBuilder("rake", gravity=(0.0, 0.0, -G))
+    for name, parent in (("rake", "world"), ("handle", "rake"), ("grip", "handle")):
+        place = {"joint": "free"} if parent == "world" else {"joint": "revolute", "axis": (0, 1, 0)}
+        builder.add_body(name, parent=parent, mass=1.0, inertia=np.eye(3), **place)
+        for k in range(16):
+            builder.add_geometry(Box([0.1, 0.1, 0.1]), body=name, xyz=(0.2 * k, 0, 0), role="collision")
+    with pytest.raises(DalembertError, match=r"1408 points .* name the pairs that matter"):
+        builder.build().stepper(STEP, contact=Contact(pairs="all"))

@@ -335,6 +335,7 @@ def test_a_robot_without_joints_says_so() -> None:
     assert stone.modes(none).frequencies.shape == (0,)
     for call in (
         lambda: stone.step_advice(none),
+        lambda: stone.sizing(),
         lambda: stone.simulate(none, none, 1.0),
         lambda: identify.base_parameters(stone),
         lambda: identify.excitation(stone),

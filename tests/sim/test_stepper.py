@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
+import weakref
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -41,6 +44,30 @@ def test_many_steps_with_quaternions_friction_and_no_torque() -> None:
     same = pickle.loads(pickle.dumps(stepper))
     np.testing.assert_array_equal(same(q, v)[1], stepper(q, v)[1])
     assert "rk4, 0.002 s" in repr(stepper)
+
+
+def test_a_stepper_is_called_like_a_function() -> None:
+    """By place or by name, with and without tau, as it says itself."""
+    robot = load("2r")
+    stepper, q, v, tau = robot.stepper(1e-3), np.full(2, 0.3), np.full(2, -0.4), np.array([0.5, 0.1])
+    assert list(signature(stepper).parameters) == ["q", "v", "tau", "z", "keywords"]
+    expected = stepper(q, v, tau)
+    for result in (stepper(q, v, tau=tau), stepper(q=q, v=v, tau=tau), stepper(list(q), v, tau, threads=1)):
+        np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(stepper(q, v), stepper(q, v, np.zeros(2)))
+    with pytest.raises(TypeError, match="q"):
+        stepper()
+    with pytest.raises(DalembertError, match="got z"):
+        stepper(q, v, tau, np.zeros(1))
+
+
+def test_a_stepper_that_is_not_used_any_more_is_freed() -> None:
+    stepper = load("2r").stepper(1e-3)
+    stepper(np.zeros(2), np.zeros(2))
+    reference = weakref.ref(stepper)
+    del stepper
+    gc.collect()
+    assert reference() is None
 
 
 def test_loops_stay_closed() -> None:

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from dalembert.algorithms import neutral, poses
 from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_points, pair_points
 from dalembert.collision.groups import alike
+from dalembert.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import code
-from dalembert.model import Body, Model
+from dalembert.model import Body, Closure, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
 from dalembert.model.joints import Free
 from dalembert.spatial import Pose
@@ -204,14 +205,26 @@ def _above_ground(model: Model, contact: Contact, shapes: list[NamedShape]) -> l
 
 
 def _pairs(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[tuple[NamedShape, NamedShape]]:
-    """Pairs of shapes on different bodies that may meet: those that are named, or all but neighbours."""
+    """Pairs of shapes on different bodies that may meet: those that are named, or all.
+
+    All are without neighbours, bodies that the model excludes or ties together, and shapes on layers that do not meet.
+    """
     pairs = [
         (a, b) if moves(model, a.body) else (b, a)
         for a, b in combinations(shapes, 2)
         if a.body is not b.body and (moves(model, a.body) or moves(model, b.body))
     ]
     if contact.pairs == "all":
-        return [(a, b) for a, b in pairs if not _joined(a.body, b.body) and not _joined(b.body, a.body)]
+        apart = {frozenset(model.frame(name).body for name in pair) for pair in model.exclusions}
+        apart |= {frozenset((c.a.body, c.b.body)) for c in model.closures if isinstance(c, Closure)}
+        return [
+            (a, b)
+            for a, b in pairs
+            if not _joined(a.body, b.body)
+            and not _joined(b.body, a.body)
+            and frozenset((a.body.index, b.body.index)) not in apart
+            and (a.geometry.surface or NO_SURFACE).meets(b.geometry.surface or NO_SURFACE)
+        ]
     listed = [set(pair) for pair in contact.listed_pairs if GROUND not in pair]
     return [(a, b) for a, b in pairs if any(_match(pair, a, b) for pair in listed)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from functools import reduce
 from itertools import islice
@@ -16,6 +17,7 @@ from dalembert.collision.groups import pair_distances
 from dalembert.collision.pairs import LinkPair, body_pairs, link_pair, solids
 from dalembert.collision.witness import Witness, nearer
 from dalembert.errors import DalembertError
+from dalembert.execute import real_array
 from dalembert.model import Model
 from dalembert.spatial.vectors import cross, dot
 
@@ -147,7 +149,11 @@ def near_pairs(robot: Robot, q: Any, margin: float, pairs: Any = None) -> tuple[
     margin = float(margin)
     if not np.isfinite(margin) or margin < 0.0:
         raise DalembertError(f"near_pairs: margin is {margin}, expected a finite number not below 0 [m]")
-    states = np.asarray(q, float).reshape(-1, robot.nq)
+    expected = f"expected (…, {robot.nq}) for robot {robot.name!r}"
+    states = real_array("near_pairs: q", q, expected).astype(float)
+    if not states.ndim or states.shape[-1] != robot.nq:
+        raise DalembertError(f"near_pairs: q has shape {states.shape}, {expected}")
+    states = states.reshape(math.prod(states.shape[:-1]), robot.nq)
     X = robot.poses(states)[:, : len(robot.model.bodies)]  # a body's own frame comes first
     near = near_link_pairs(chosen_pairs(robot.model, pairs), X[..., :3, :3], X[..., :3, 3], margin)
     return tuple((pair.a, pair.b) for pair in near)

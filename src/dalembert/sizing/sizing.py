@@ -160,6 +160,8 @@ def size(
         raise DalembertError(f"sizing: margin is {margin!r}, expected 1 or more")
     if stiffness is not None and not 0.0 < stiffness < np.inf:
         raise DalembertError(f"sizing: stiffness is {stiffness!r}, expected above 0 [N·m/rad]")
+    if not robot.nv:
+        raise DalembertError(f"sizing: robot {robot.name!r} has no joint that moves")
     subject = Subject(robot, payload, frame)
     if payload or frame is not None:
         subject.check_load()

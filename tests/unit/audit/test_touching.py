@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot, load
+from dalembert import Contact, DalembertError, ModelBuilder, Robot, load
 from dalembert.audit import Audit
 from dalembert.model.geometry import Box, Sphere
 from loose_bodies import standing, table
@@ -99,3 +99,16 @@ def test_what_floats_is_not_placed_in_its_ground() -> None:
     body = '<body name="box"><freejoint/><geom name="box" type="box" size=".1 .1 .1" mass="1"/></body>'
     robot = load(f"<mujoco><worldbody>{floor}{body}</worldbody></mujoco>")
     assert not robot.audit(rules=["self-collision"]).findings
+
+
+def test_shapes_of_a_robot_without_joints_are_looked_at() -> None:
+    builder = ModelBuilder("frame")
+    builder.add_body("base", parent="world", mass=1.0)
+    for name in ("left", "right"):
+        builder.add_body(name, parent="base", mass=1.0)
+        builder.add_geometry(Box([0.1, 0.1, 0.1]), body=name, role="collision")
+    robot = builder.build()
+    assert robot.nv == 0 and robot.audit(rules=["self-collision"]).ok
+    assert robot.near_pairs(np.zeros((4, 0)), 0.1) == ()
+    with pytest.raises(DalembertError, match=r"near_pairs: q has shape \(12,\), expected \(…, 6\)"):
+        load("ur5").near_pairs(np.zeros(12), 0.1)

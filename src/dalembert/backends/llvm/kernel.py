@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache as memoize
@@ -61,7 +62,7 @@ class LlvmKernel:
             build,
         )
         self._executables: dict[tuple[str, str], MachineCode] = {}
-        self._tables: list[fastcall.CallTable] = []
+        self._tables: list[weakref.ref[fastcall.CallTable]] = []  # a builtin that is not used any more is freed
         self._lock = threading.RLock()
 
     def executable(self, kind: str, element: str) -> MachineCode:
@@ -72,9 +73,12 @@ class LlvmKernel:
                 executable = self._executables.get((kind, element))
                 if executable is None:
                     executable = self._executables[kind, element] = self._make(kind, element)
-                    for table in self._tables:
+                    for table in self._live_tables():
                         fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
         return executable
+
+    def _live_tables(self) -> list[fastcall.CallTable]:
+        return [table for reference in self._tables if (table := reference()) is not None]
 
     def _make(self, kind: str, element: str) -> MachineCode:
         vector = target.lanes(element)
@@ -108,7 +112,7 @@ class LlvmKernel:
             return slow
         function, table = fastcall.make(name, doc, self.sizes, self.shapes, slow, address, owner)
         with self._lock:
-            self._tables.append(table)
+            self._tables = [weakref.ref(x) for x in (*self._live_tables(), table)]
             for (kind, element), executable in self._executables.items():
                 fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
         return function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from math import prod
 from typing import Any
 
@@ -95,7 +96,8 @@ def _call_directly(stepper: Any, builtin: Callable[..., Any]) -> None:
     Python looks for `__call__` in the class alone, and a builtin found there takes no `self`.
     """
     kind = type(stepper)
-    stepper.__class__ = type(kind.__name__, (kind,), {"__call__": builtin, "__module__": kind.__module__})
+    words = {"__module__": kind.__module__, "__signature__": signature(stepper.__call__)}
+    stepper.__class__ = type(kind.__name__, (kind,), words | {"__call__": builtin})
 
 
 def _states_to_hand_over(system: System) -> int:

@@ -117,8 +117,9 @@ class Contacts:
         """Remarks for the user: steps that did not settle, forces outside of the friction cone."""
         lines = []
         if self.unsettled:
+            steps = "1 step" if self.unsettled == 1 else f"{self.unsettled} steps"
             lines.append(
-                f"contact: {self.unsettled} steps did not reach the tolerance; the laws of contact are missed there by "
+                f"contact: {steps} did not reach the tolerance; the laws of contact are missed there by "
                 f"up to about {self.worst:.1e} m/s: take shorter steps, or fewer points on one face"
             )
         over = self.ratio > 1.0 + OVER
