@@ -174,3 +174,14 @@ def test_all_pairs_leave_out_what_the_model_excludes_and_layers_that_do_not_meet
     patches = candidates(builder.build().model, Contact(pairs="all"))
     names = {patch.names[0] for patch in patches if patch.second >= 0}
     assert names == {"a on c", "a on d", "b on c", "b on d"}
+
+
+def test_thousands_of_points_of_a_robot_are_refused_at_once():
+    builder = ModelBuilder("rake", gravity=(0.0, 0.0, -G))
+    for name, parent in (("rake", "world"), ("handle", "rake"), ("grip", "handle")):
+        place = {"joint": "free"} if parent == "world" else {"joint": "revolute", "axis": (0, 1, 0)}
+        builder.add_body(name, parent=parent, mass=1.0, inertia=np.eye(3), **place)
+        for k in range(16):
+            builder.add_geometry(Box([0.1, 0.1, 0.1]), body=name, xyz=(0.2 * k, 0, 0), role="collision")
+    with pytest.raises(DalembertError, match=r"1408 points .* name the pairs that matter"):
+        builder.build().stepper(STEP, contact=Contact(pairs="all"))

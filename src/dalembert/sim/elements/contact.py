@@ -27,6 +27,7 @@ from .base import Action, Element, Situation
 SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
+MOST_POINTS = 1000  # candidates of a robot: 2300 do not compile within minutes
 FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
@@ -271,13 +272,20 @@ def with_contact(
 
 
 def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int) -> None:
-    """Refuse what would take many minutes to compile: robots beside many loose bodies."""
+    """Refuse what would take many minutes to compile: robots beside many loose bodies, thousands of points."""
+    points = sum(len(patch.names) for patch in patches)
+    if points > MOST_POINTS:
+        raise DalembertError(
+            f"{where}: {points} points of robot {model.name!r} may touch, which would take many minutes to compile, "
+            f"expected at most {MOST_POINTS}: name the pairs that matter, pairs=[('ground', a), (a, b), …], or give "
+            "links fewer collision shapes"
+        )
     loose = [body.name for body in model.bodies if is_loose(model, body)]
     moved = sum(len(patch.names) * _velocities(model, patch) for patch in patches)
     if len(loose) > FEW and (moved if not slots else slots * model.nv) > LARGEST:
         raise DalembertError(
             f"{where}: {len(loose)} loose bodies ({', '.join(loose[:3])}, …) beside joints, closures or stops, with "
-            f"{sum(len(patch.names) for patch in patches)} points that may touch, would take many minutes to compile: "
+            f"{points} points that may touch, would take many minutes to compile: "
             "name the pairs that may touch, pairs=[(a, b), …], or take fewer bodies. Loose bodies and fixed ones "
             "alone, without joints that move, compile in seconds, however many they are"
         )

@@ -53,8 +53,8 @@ class GatheredImpulses(ContactImpulses):
         self.limbs = limbs_of(self.gathering)
 
     def solved(self) -> Solved:
-        """With one contact for each limb, or in few slots; where these are not enough with room for all candidates."""
-        gathering, k = self.gathering, self.element.slots
+        """With one contact for each limb where that is all that is near, else in slots."""
+        gathering = self.gathering
         speeds = gathering.speeds(self.candidates, self.motions, self.v)
         near = gathering.near(self.candidates, speeds, self.h)
         if self.limbs:
@@ -62,12 +62,33 @@ class GatheredImpulses(ContactImpulses):
             chosen = limbs.chosen(near)
             first = limbs.solved(chosen, self.candidates, self.motions)
             missed = self._missed(near, first.w)
-            done = where(chosen.suffices, _fits(missed, 0.0, 0), 0.0)
+            done = where(logical_and(chosen.suffices, self._known), _fits(missed, 0.0, 0), 0.0)
+            begin = {"near": near, **_state(first), "missed": missed, "done": done}
+            end = repeat(lambda near, *state: self._with_slots(maximum(near, state[-2])), 1, begin, "done")
         else:
-            first, missed, count = self._in_slots(near, k)
-            done = _fits(missed, count, k)
-        known = self.at.memory.numbers[k] < 0.5  # the first k slots held all contacts of the step before
-        begin = {"near": near, **_state(first), "missed": missed, "done": where(known, done, 0.0)}
+            end = self._with_slots(near)
+        memory = self.element.memory(end["memory"])
+        unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
+        return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
+
+    @property
+    def _known(self) -> Any:
+        """Whether few slots held all contacts of the step before."""
+        return self.at.memory.numbers[self.element.slots] < 0.5
+
+    def _with_slots(self, near: np.ndarray) -> dict[str, Any]:
+        """The numbers of a solution in few slots, or where these are not enough with room for all candidates."""
+        gathering, k = self.gathering, self.element.slots
+        enough = logical_and(self._known, sum(near) <= float(k))
+        nothing = Solved(np.zeros(self.system.model.nv), self.at.memory, 0.0, 0.0, 0.0)
+
+        def few(near: Any, *_: Any) -> dict[str, Any]:
+            solved, missed, count = self._in_slots(near, k)
+            return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, k)}
+
+        begin = {"near": near, **_state(nothing), "missed": np.zeros(len(gathering))}
+        first = repeat(few, 1, begin | {"done": where(enough, 0.0, 1.0)}, "done")
+        begin = {name: first[name] for name in begin} | {"done": where(enough, first["done"], 0.0)}
 
         def again(near: Any, *state: Any) -> dict[str, Any]:
             near = maximum(near, state[-2])
@@ -75,9 +96,7 @@ class GatheredImpulses(ContactImpulses):
             return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
         end = repeat(again, ROUNDS, begin, "done")
-        memory = self.element.memory(end["memory"])
-        unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
-        return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
+        return {name: end[name] for name in begin}
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
