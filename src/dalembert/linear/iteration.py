@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_or, maximum, repeat, where
+from dalembert.math import clip, logical_and, logical_or, maximum, repeat, where
 
 from .row_laws import ANY
 from .zeros import sparse_product
@@ -21,6 +21,7 @@ SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contac
 CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
 SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
 FINE = 4  # Newton steps towards a finer change than the tolerance
+DEEPER = 0.05  # times a much finer change: so far go Newton steps, lest the next time step needs them again
 ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 NOISE = 0.5  # the same of impulses that stiff dampers make of the rounding of velocities
@@ -113,6 +114,7 @@ class _Iteration:
 
     def __init__(self, problem: Problem, tolerance: Any, finer: Any, scale: Any) -> None:
         self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
+        self.finest = finer if finer is tolerance else finer * clip(finer / maximum(tolerance, 1.0 / ANY), DEEPER, 1.0)
         self.with_contacts = problem.with_contacts
 
     def settled(self, change: Any, tolerance: Any) -> Any:
@@ -191,7 +193,7 @@ class _Iteration:
         after = problem.velocities(problem.pushed(p))
         error = largest(after - here)
         chosen, slip, change = problem.chosen(p, here)
-        tolerance = self.tolerance if self.finer is self.tolerance else where(count < FINE, self.finer, self.tolerance)
+        tolerance = self.tolerance if self.finer is self.tolerance else where(count < FINE, self.finest, self.tolerance)
         lost = self.scale + NOISE * give * error == self.scale  # rounding of velocities, times what holds them
         exact = logical_or(error <= tolerance, lost)
         done = where(exact, self.settled(ADDED * change, tolerance), 0.0)

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
-FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
+FINEST, AGAIN = (
+    1e-4,
+    5.0,
+)  # of the tolerance: the least asked of bodies at rest; times that where the last step did well
 STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest, and does not roll
 
 
@@ -131,11 +134,13 @@ class ContactImpulses(ABC):
     def finer_tolerance(self, before: np.ndarray) -> Any:
         """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
 
-        before: of all contacts.
+        After a time step that took several passes it is less, so that the error which these took back is not left with
+        its sign turned, and taken back again two steps later. before: of all contacts.
         """
         tolerance = self.element.contact.tolerance
         motion = reduce(maximum, [absolute(x) for x in before])
-        return clip(ALIKE * motion, FINEST * tolerance, tolerance)
+        least = where(self.at.memory.passes > 1.5, FINEST, AGAIN * FINEST) * tolerance
+        return clip(ALIKE * motion, least, tolerance)
 
     def velocity(self, w: np.ndarray) -> np.ndarray:
         """v (nv,) at the end of the step."""
