@@ -144,7 +144,7 @@ def markdown(document: Document, peer: str, robots: Sequence[str]) -> str:
             lines.append(f"| {robot} | {words(function).lower()} | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     return "\n".join(
-        [*lines, "", f"Medians of {document['date']}; float64, one thread; {machine['processor']}; {versions}."]
+        [*lines, "", f"Shortest rounds of {document['date']}; float64, one thread; {machine['processor']}; {versions}."]
     )
 
 
