@@ -68,13 +68,13 @@ def _group(pairs: Sequence[tuple[Solid, Solid]], X: Sequence[Pose], compute: Com
     of_a, of_b = Numbers([a.shape for a, _ in pairs]), Numbers([b.shape for _, b in pairs])
     items = {
         "size_a": of_a.sizes,
-        "pose_a": np.array([_numbers(X[a.body] @ a.placement) for a, _ in pairs]),
+        "pose_a": np.array([pose_numbers(X[a.body] @ a.placement) for a, _ in pairs]),
         "size_b": of_b.sizes,
-        "pose_b": np.array([_numbers(X[b.body] @ b.placement) for _, b in pairs]),
+        "pose_b": np.array([pose_numbers(X[b.body] @ b.placement) for _, b in pairs]),
     }
 
     def step(size_a: Any, pose_a: Any, size_b: Any, pose_b: Any) -> dict[str, Any]:
-        witnesses = compute(of_a.shape(size_a), _pose(pose_a), of_b.shape(size_b), _pose(pose_b))
+        witnesses = compute(of_a.shape(size_a), pose_of(pose_a), of_b.shape(size_b), pose_of(pose_b))
         return {"rows": np.array([[w.distance, *w.a, *w.b, *w.normal] for w in witnesses])}
 
     rows = mapped(step, items)["rows"]
@@ -123,9 +123,11 @@ def _resized(shape: Any, sizes: np.ndarray) -> Any:
     return other
 
 
-def _numbers(X: Pose) -> np.ndarray:
+def pose_numbers(X: Pose) -> np.ndarray:
+    """(12,): rotation, row by row, and position."""
     return np.array([*X.R.ravel(), *X.p])
 
 
-def _pose(numbers: np.ndarray) -> Pose:
-    return Pose(numbers[:9].reshape(3, 3), numbers[9:])
+def pose_of(numbers: np.ndarray) -> Pose:
+    """The pose with these numbers, the first 12."""
+    return Pose(numbers[:9].reshape(3, 3), numbers[9:12])

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.algorithms.kinematics import chain, poses
 from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, alike
+from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
 from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
@@ -59,34 +59,26 @@ def _group(patches: Sequence[Patch], X: Sequence[Pose]) -> list[np.ndarray]:
     a, b = Numbers([patch.shape for patch in patches]), Numbers([patch.other for patch in patches])
 
     def step(size_a: Any, body_a: Any, place_a: Any, size_b: Any, body_b: Any, place_b: Any) -> dict[str, Any]:
-        X_a = _pose(body_a) @ _pose(place_a)
+        X_a = pose_of(body_a) @ pose_of(place_a)
         if first.ground is not None:
             found = ground_points(a.shape(size_a), X_a, first.ground)
             return {"rows": np.array([[w.distance, *w.a, *w.normal] for w in found])}
-        found = pair_points(a.shape(size_a), X_a, b.shape(size_b), _pose(body_b) @ _pose(place_b))
+        found = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b))
         return {"rows": np.array([[w.distance, *w.position, *w.normal] for w in found])}
 
     here = Pose.identity()
     placements = [(p.placement, p.other_placement or here) for p in patches]
     items = {
         "size_a": a.sizes,
-        "body_a": np.array([_numbers(X[p.first]) for p in patches]),
-        "place_a": np.array([_numbers(x) for x, _ in placements]),
+        "body_a": np.array([pose_numbers(X[p.first]) for p in patches]),
+        "place_a": np.array([pose_numbers(x) for x, _ in placements]),
         "size_b": b.sizes,
-        "body_b": np.array([_numbers(here if p.second == WORLD else X[p.second]) for p in patches]),
-        "place_b": np.array([_numbers(x) for _, x in placements]),
+        "body_b": np.array([pose_numbers(here if p.second == WORLD else X[p.second]) for p in patches]),
+        "place_b": np.array([pose_numbers(x) for _, x in placements]),
     }
     if len(patches) == 1:
         return [step(*(x[0] for x in items.values()))["rows"]]
     return list(mapped(step, items)["rows"])
-
-
-def _numbers(X: Pose) -> np.ndarray:
-    return np.array([*X.R.ravel(), *X.p])
-
-
-def _pose(numbers: np.ndarray) -> Pose:
-    return Pose(numbers[:9].reshape(3, 3), numbers[9:])
 
 
 class Freedom(NamedTuple):
@@ -139,6 +131,22 @@ class Motions:
         return J
 
 
+def freedom_signs(model: Model, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
+    """(pairs, freedoms): 1 where a freedom moves the first body of a pair, −1 the second, 0 both or neither."""
+    bodies = [body.index for body in model.bodies for _ in range(body.joint.nv)]
+    carried = {b.index: {x.index for x in chain(model, b.index)} for b in model.bodies} | {WORLD: set()}
+    return np.array([[float((b in carried[i]) - (b in carried[j])) for b in bodies] for i, j in pairs])
+
+
+def tied(model: Model, signs: np.ndarray) -> np.ndarray:
+    """(nv, nv): whether some pair with these `freedom_signs` ties two velocities together."""
+    columns = [k for body in model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
+    moved = np.zeros((len(signs), model.nv), bool)
+    for k, column in enumerate(columns):
+        moved[:, column] |= signs[:, k] != 0.0
+    return (moved.astype(float).T @ moved) > 0.0
+
+
 class Gathering:
     """The candidates of patches, told apart by their numbers."""
 
@@ -154,20 +162,12 @@ class Gathering:
     @cached_property
     def signs(self) -> np.ndarray:
         """(n, freedoms): 1 where a freedom moves the first body of a candidate, −1 the second."""
-        bodies = [body.index for body in self.model.bodies for _ in range(body.joint.nv)]
-        carried = {b.index: {x.index for x in chain(self.model, b.index)} for b in self.model.bodies} | {WORLD: set()}
-        return np.array(
-            [[float((b in carried[p.first]) - (b in carried[p.second])) for b in bodies] for p in self.owner]
-        )
+        return freedom_signs(self.model, [(patch.first, patch.second) for patch in self.owner])
 
     @cached_property
     def pattern(self) -> np.ndarray:
         """(nv, nv): whether some candidate ties two velocities together."""
-        columns = [k for body in self.model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
-        moved = np.zeros((len(self), self.model.nv), bool)
-        for k, column in enumerate(columns):
-            moved[:, column] |= self.signs[:, k] != 0.0
-        return (moved.astype(float).T @ moved) > 0.0
+        return tied(self.model, self.signs)
 
     def signs_of(self, number: Any) -> np.ndarray:
         """(freedoms,) of the candidate with a number; zeros for an empty slot."""

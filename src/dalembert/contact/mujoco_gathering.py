@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms.kinematics import chain
 from dalembert.collision import Ground
 from dalembert.collision.bounds import Bound, bound
-from dalembert.collision.groups import Numbers, alike
+from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
 from dalembert.collision.lines import between_segments
 from dalembert.math import abs as absolute
 from dalembert.math import lookup, visit, where
@@ -27,7 +26,7 @@ from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
 from .candidates import WORLD
-from .gathering import Motions
+from .gathering import Motions, freedom_signs, tied
 from .mujoco_candidates import MujocoPatch
 from .mujoco_points import Point, shape_points, terrain_points
 from .mujoco_rows import Contacts, contact_numbers, contact_springs, impedance
@@ -71,19 +70,12 @@ class MujocoGathering:
     @cached_property
     def signs(self) -> np.ndarray:
         """(pairs, freedoms): 1 where a freedom moves the first body of a pair, −1 the second."""
-        bodies = [body.index for body in self.model.bodies for _ in range(body.joint.nv)]
-        carried = {b.index: {x.index for x in chain(self.model, b.index)} for b in self.model.bodies} | {WORLD: set()}
-        rows = [[float((b in carried[p.first]) - (b in carried[p.second])) for b in bodies] for p in self.patches]
-        return np.array(rows)
+        return freedom_signs(self.model, [(patch.first, patch.second) for patch in self.patches])
 
     @cached_property
     def pattern(self) -> np.ndarray:
         """(nv, nv): whether some pair ties two velocities together."""
-        columns = [k for body in self.model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
-        moved = np.zeros((len(self.patches), self.model.nv), bool)
-        for k, column in enumerate(columns):
-            moved[:, column] |= self.signs[:, k] != 0.0
-        return (moved.astype(float).T @ moved) > 0.0
+        return tied(self.model, self.signs)
 
     def slots(self, X: Sequence[Pose]) -> Slots:
         """All contacts with the bodies at X."""
@@ -158,7 +150,7 @@ class _Group:
         world = len(model.bodies)
         ordered = [(p.first, p.second) if p.flipped else (p.second, p.first) for p in self.pairs]
         self.bodies = np.array([[world if k == WORLD else k for k in both] for both in ordered])
-        places = [np.concatenate([_numbers(p.placement_a), _numbers(p.placement_b)]) for p in self.pairs]
+        places = [np.concatenate([pose_numbers(p.placement_a), pose_numbers(p.placement_b)]) for p in self.pairs]
         self.placed = {"size_a": self.a.sizes, "size_b": self.b.sizes, "places": np.array(places)}
         self.numbers = np.array([members, first_points[list(members)]], float).T  # of each pair, and its first point
         self.margins = np.array([p.parameters.margin for p in self.pairs])
@@ -231,7 +223,7 @@ class _Group:
         return dot(a - b, a - b) < reach * reach
 
     def _points(self, poses: np.ndarray, size_a: Any, size_b: Any, places: Any) -> list[Point]:
-        X_a, X_b = _pose(poses[0]) @ _pose(places[:WIDTH]), _pose(poses[1]) @ _pose(places[WIDTH:])
+        X_a, X_b = pose_of(poses[0]) @ pose_of(places[:WIDTH]), pose_of(poses[1]) @ pose_of(places[WIDTH:])
         if isinstance(self.first.a, Ground):
             return terrain_points(self.first.a, self.b.shape(size_b), X_b)
         points = shape_points(self.a.shape(size_a), X_a, self.b.shape(size_b), X_b)
@@ -269,12 +261,4 @@ class _Parameters:
 
 def _pose_table(X: Sequence[Pose]) -> np.ndarray:
     """(bodies + 1, 12): the poses of all bodies, and of the world."""
-    return np.array([_numbers(x) for x in (*X, Pose.identity())])
-
-
-def _numbers(X: Pose) -> np.ndarray:
-    return np.array([*X.R.ravel(), *X.p])
-
-
-def _pose(numbers: np.ndarray) -> Pose:
-    return Pose(numbers[:9].reshape(3, 3), numbers[9:])
+    return np.array([pose_numbers(x) for x in (*X, Pose.identity())])

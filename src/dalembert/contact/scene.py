@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, alike
+from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
 from dalembert.collision.hulls import Hull, hull
 from dalembert.math import lookup, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
@@ -188,7 +188,7 @@ class Scene:
         def one(rows: Any, k: Any) -> dict[str, Any]:
             first, *bodies = _looked_up(constants, k)
             shapes = [each.shape(_looked_up(each.sizes, k)) for each in sizes]
-            X = [_pose(row) @ _pose(_looked_up(place, k)) for row, place in zip(rows, group.places, strict=True)]
+            X = [pose_of(row) @ pose_of(_looked_up(place, k)) for row, place in zip(rows, group.places, strict=True)]
             witnesses = pair_points(shapes[0], X[0], shapes[1], X[1])
             return rows_of(first, bodies, rows[0, POSE] + rows[1, POSE], witnesses, False)
 
@@ -199,7 +199,7 @@ class Scene:
         assert ground is not None
 
         def one(first: Any, bodies: Any, row: Any, place: Any, size: Any) -> dict[str, Any]:
-            witnesses = ground_points(group.sizes[0].shape(size), _pose(row) @ _pose(place), ground)
+            witnesses = ground_points(group.sizes[0].shape(size), pose_of(row) @ pose_of(place), ground)
             return rows_of(first, bodies, row[POSE], witnesses, True)
 
         rows = placed[group.bodies[:, 0].astype(int)]
@@ -247,14 +247,14 @@ class Scene:
         """(m, 17) of each solid: centre, radius of the ball around it, how far it may move, box around it, its axes."""
 
         def one(row: Any, place: Any, radius: Any, half: Any) -> dict[str, Any]:
-            X = _pose(row) @ _pose(place)
+            X = pose_of(row) @ pose_of(place)
             return {"bound": np.array([*X.p, radius, row[POSE], *half, *X.R.ravel()])}
 
         return mapped(
             one,
             {
                 "row": placed[[solid.body for solid in solids]],
-                "place": np.array([_numbers(solid.placement) for solid in solids]),
+                "place": np.array([pose_numbers(solid.placement) for solid in solids]),
                 "radius": np.array([solid.radius for solid in solids]),
                 "half": np.array([solid.half for solid in solids]),
             },
@@ -350,12 +350,4 @@ def _looked_up(table: np.ndarray, number: Any) -> np.ndarray:
 
 
 def _placements(sides: list[tuple[int, Pose]]) -> np.ndarray:
-    return np.array([_numbers(X) for _, X in sides])
-
-
-def _numbers(X: Pose) -> np.ndarray:
-    return np.array([*X.R.ravel(), *X.p])
-
-
-def _pose(numbers: np.ndarray) -> Pose:
-    return Pose(numbers[:9].reshape(3, 3), numbers[9:POSE])
+    return np.array([pose_numbers(X) for _, X in sides])
