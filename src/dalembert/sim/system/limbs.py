@@ -7,6 +7,7 @@ else touches, the step is solved with room for all.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from dalembert.contact.candidates import WORLD
 from dalembert.contact.gathering import Gathering, Motions, Points, known_before
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import is_zero
-from dalembert.math import logical_and, lookup, where
+from dalembert.math import logical_and, logical_or, lookup, repeat, where
 from dalembert.model import Model
 from dalembert.model.geometry import Sphere
 
@@ -88,7 +89,7 @@ class LimbImpulses:
 
     def solved(self, chosen: Chosen, found: Points, motions: Motions) -> Solved:
         """With the memory for the next step as slots have it."""
-        gathering, turning, k, m = self.gathering, self.gathering.turning, len(self.limbs), len(self.gathering.turning)
+        gathering, turning, k = self.gathering, self.gathering.turning, len(self.limbs)
         rows, gaps = [], []
         for members, number in zip(self.limbs, chosen.numbers, strict=True):
             gap, *place = (_selected(x, members, number) for x in (found.gap, *found.position.T, *found.normal.T))
@@ -96,10 +97,8 @@ class LimbImpulses:
             rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning))
             gaps.append(gap)
         each = np.array(rows)
-        n, memory, nv = len(gathering), self.at.memory, self.system.model.nv
-        kept = {"p": memory.contacts.reshape(n, 3), "turned": memory.turned.reshape(n, m)}
-        kept |= {"slip": memory.slip, "rolling": memory.rolling.reshape(n, 2)}
-        last = known_before(chosen.numbers, None, memory.numbers[: self.element.slots], n, kept)
+        memory, nv = self.at.memory, self.system.model.nv
+        last = self._last(chosen.numbers)
         touching = Touching(
             np.array(gaps),
             each[:, :3].reshape(-1, nv),
@@ -116,6 +115,22 @@ class LimbImpulses:
         solution = EachContact(self.system, self.element, self.at, touching).solved()
         return solution._replace(memory=self._in_slots(solution.memory, chosen.numbers))
 
+    def _last(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """What is remembered of the candidates with numbers (k,): most often each has been in its limb's place."""
+        memory, k = self.at.memory, len(self.limbs)
+        places, kept = memory.numbers[: self.element.slots], memory.by_place()
+        same = [number + 1.0 == place for number, place in zip(numbers, places[:k], strict=True)]
+        begin = {name: np.array([where(x, row, 0.0) for x, row in zip(same, kept[name], strict=False)]) for name in kept}
+        others = [number + 1.0 == x for i, number in enumerate(numbers) for j, x in enumerate(places) if j != i]
+        done = where(reduce(logical_or, others, False), 0.0, 1.0)
+
+        def searched(*state: Any) -> dict[str, Any]:
+            branch = state[-1]  # 0: what depends on the state is computed only where the branch is taken
+            known = known_before(numbers + branch, None, places + branch, len(self.gathering), kept)
+            return known | {"done": 1.0}
+
+        return repeat(searched, 1, begin | {"done": done}, "done")
+
     def _signs(self, members: list[int], number: Any) -> np.ndarray:
         """Of each freedom, 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
         signs = self.gathering.signs
@@ -125,10 +140,10 @@ class LimbImpulses:
 
     def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
         """The memory of limbs as that of the first slots."""
-        n, m = len(self.gathering), len(self.gathering.turning)
-        arrays = {"contacts": 3, "turned": m, "slip": 1, "rolling": 2}
-        padded = {name: _padded(getattr(memory, name), width * n) for name, width in arrays.items()}
-        return memory._replace(**padded, numbers=_padded(numbers + 1.0, n))
+        k, more = len(self.limbs), self.element.remembered - len(self.limbs)
+        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "rolling")}
+        padded = {name: _padded(x, more * (len(x) // k)) for name, x in arrays.items()}
+        return memory._replace(**padded, numbers=_padded(numbers + 1.0, more))
 
 
 def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
@@ -140,5 +155,6 @@ def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
     return selected
 
 
-def _padded(x: np.ndarray, n: int) -> np.ndarray:
-    return np.concatenate([x, np.zeros(n - len(x))])
+def _padded(x: np.ndarray, more: int) -> np.ndarray:
+    """With so many zeros behind it."""
+    return np.concatenate([x, np.zeros(more)])
