@@ -24,8 +24,8 @@ from dalembert.model import Model
 
 from .base import Action, Element, Situation
 
-SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
-REMEMBERED = 32  # contacts in slots that a step knows of the one before; those that push beyond these begin anew
+SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
+REMEMBERED = 32  # contacts at least, of those in slots, that a step knows of the one before
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
 MOST_POINTS = 1000  # candidates of a robot: 2300 do not compile within minutes

@@ -8,6 +8,8 @@ not matter.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from dalembert.algorithms import poses
 from dalembert.contact.gathering import NOBODY, Motions, Slot, for_each, in_slots, known_before, points
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import logical_and, maximum, repeat, visit, where
+from dalembert.math import logical_and, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -31,7 +33,8 @@ from .contact_problem import (
     was_stuck,
     without_gain,
 )
-from .limbs import LimbImpulses, limbs_of
+from .impulses import RECOVERED
+from .limbs import LimbImpulses, Place, limbs_of, places_of
 
 if TYPE_CHECKING:
     from .system import System
@@ -53,23 +56,45 @@ class GatheredImpulses(ContactImpulses):
         self.limbs = limbs_of(self.gathering)
 
     def solved(self) -> Solved:
-        """With one contact for each limb where that is all that is near, else in slots."""
+        """With one contact for each limb where these are all that touch, else with two, else in slots."""
         gathering = self.gathering
         speeds = gathering.speeds(self.candidates, self.motions, self.v)
         near = gathering.near(self.candidates, speeds, self.h)
         if self.limbs:
-            limbs = LimbImpulses(self.system, self.element, self.at, gathering, self.limbs)
-            chosen = limbs.chosen(near)
-            first = limbs.solved(chosen, self.candidates, self.motions)
-            missed = self._missed(near, first.w)
-            done = where(logical_and(chosen.suffices, self._known), _fits(missed, 0.0, 0), 0.0)
-            begin = {**_state(first), "done": done}
-            end = repeat(lambda *state: self._with_slots(_while(state[-1], maximum(near, missed))), 1, begin, "done")
+            once, twice = (places_of(self.limbs, contacts) for contacts in (1, 2))
+            depths = self.candidates.gap + self.h * speeds
+
+            def further(done: Any) -> dict[str, Any]:
+                near_here = _while(done, near)
+                if len(twice) == len(once):
+                    return self._with_slots(near_here)
+                on_two = self._on_limbs(twice, _while(done, depths), near)
+                return _branch(lambda done: self._with_slots(_while(done, near_here)), on_two)
+
+            end = _branch(further, self._on_limbs(once, depths, near))
         else:
             end = self._with_slots(near)
         memory = self.element.memory(end["memory"])
         unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
         return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
+
+    def _on_limbs(self, places: list[Place], depths: np.ndarray, near: np.ndarray) -> dict[str, Any]:
+        """The numbers of a solution with places for limbs, and whether it is that of all candidates.
+
+        Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
+        """
+        limbs = LimbImpulses(self.system, self.element, self.at, self.gathering, places)
+        numbers, near = limbs.chosen(depths), near.astype(object)
+        solved = limbs.solved(numbers, self.candidates, self.motions)
+        openings = self._openings(solved.w)
+        for place, number in zip(places, numbers, strict=True):
+            for k in place.members:
+                placed = number == float(k)
+                openings[k], near[k] = where(placed, 0.0, openings[k]), where(placed, 0.0, near[k])
+        suffices = logical_and(self._known, reduce(minimum, openings) >= -self.element.contact.tolerance)
+        if self.bounces:
+            suffices = logical_and(suffices, sum(near) < 0.5)
+        return {**_state(solved), "done": where(suffices, 1.0, 0.0)}
 
     @property
     def _known(self) -> Any:
@@ -107,15 +132,22 @@ class GatheredImpulses(ContactImpulses):
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
         """(n,): 1 for each candidate that is not near and would be passed through."""
-        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(w))
+        least = -self.element.contact.tolerance
 
-        def step(near: Any, gap: Any, speed: Any) -> dict[str, Any]:
-            left = speed + gap / self.h
-            passed = logical_and(near < 0.5, left < -self.element.contact.tolerance)
-            return {"missed": where(passed, 1.0, 0.0)}
+        def step(near: Any, opening: Any) -> dict[str, Any]:
+            return {"missed": where(logical_and(near < 0.5, opening < least), 1.0, 0.0)}
 
-        items = {"near": near, "gap": self.candidates.gap, "speed": speeds}
-        return for_each(step, items)["missed"]
+        return for_each(step, {"near": near, "opening": self._openings(w)})["missed"]
+
+    def _openings(self, w: np.ndarray) -> np.ndarray:
+        """(n,): how much faster than it must each gap opens [m/s], below 0 where a candidate is passed through."""
+        speeds, contact = self.gathering.speeds(self.candidates, self.motions, self.velocity(w)), self.element.contact
+
+        def step(gap: Any, speed: Any) -> dict[str, Any]:
+            closing = gap / self.h
+            return {"opening": speed + maximum(maximum(closing, RECOVERED * closing), -contact.recovery_speed)}
+
+        return for_each(step, {"gap": self.candidates.gap, "speed": speeds})["opening"]
 
     def _solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
@@ -160,8 +192,8 @@ class GatheredImpulses(ContactImpulses):
         after |= {"rolling": columns["rolling"], "one_more": columns["one_more"][:, None]}
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        contacts, turns, *others = (part.ravel() for part in parts)
-        return Solved(w, Memory(contacts, turns, rows, *others, *self.counts(solution)), *lost)
+        p, turned, *others = (part.ravel() for part in parts)
+        return Solved(w, Memory(p, turned, rows, *others, *self.counts(solution)), *lost)
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
@@ -245,9 +277,15 @@ def _fits(missed: np.ndarray, count: Any, k: int) -> Any:
     return where(logical_and(sum(missed) < 0.5, count <= float(k)), 1.0, 0.0)
 
 
+def _branch(step: Callable[[Any], Mapping[str, Any]], state: Mapping[str, Any]) -> dict[str, Any]:
+    """The state where its part "done" is not 0, else what the step gives. It takes `done`."""
+    end = repeat(lambda *parts: step(parts[-1]), 1, state, "done")
+    return {name: end[name] for name in state}
+
+
 def _while(done: Any, x: np.ndarray) -> np.ndarray:
     """x in a branch that is taken where done is 0, else 0.
 
     With this a branch depends on its own state; what does not is computed before it, whether it is taken or not.
     """
-    return where(done > 0.5, 0.0, x)
+    return where(done > 0.0, 0.0, x)
