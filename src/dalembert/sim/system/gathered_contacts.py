@@ -69,6 +69,7 @@ class GatheredImpulses(ContactImpulses):
                 if len(twice) == len(once):
                     return self._with_slots(near_here)
                 on_two = self._on_limbs(twice, _while(done, depths), near)
+                on_two["done"] = maximum(on_two["done"], done)  # beside those that take this branch
                 return _branch(lambda done: self._with_slots(_while(done, near_here)), on_two)
 
             end = _branch(further, self._on_limbs(once, depths, near))
