@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from dalembert import ModelBuilder, Robot, cli, load
-from dalembert.audit import RULES
+from dalembert.audit import RULES, Rule
 from dalembert.audit.closed import ClosedManifold, motors
 from linkages import crossed, four_bar
 from tolerances import COMPUTED, ITERATED
@@ -222,3 +225,14 @@ def test_an_audit_comes_back_from_another_process() -> None:
     audit = load("2r").audit(rules=["names", "base"])
     back = pickle.loads(pickle.dumps(audit))
     assert str(back) == str(audit) and back.rules["names"] is RULES["names"]
+
+
+def test_an_audit_comes_back_where_its_rules_were_never_loaded(tmp_path) -> None:
+    arm = load("2r")
+    arm.audit(rules=["names"])  # enters the rule of the room above, which a process that audits nothing does not have
+    of_a_notebook = Rule("of a notebook", "intent", "info", "", "", lambda subject: ())
+    (tmp_path / "audit.pkl").write_bytes(pickle.dumps(arm.audit(rules=["closed-loop", of_a_notebook])))
+    code = "import pickle, sys; audit = pickle.load(open(sys.argv[1], 'rb')); print(audit.rules.keys(), audit)"
+    command = [sys.executable, "-c", code, tmp_path / "audit.pkl"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONUTF8": "1"})
+    assert "closed-loop" in told.stdout and "of a notebook" in told.stdout
