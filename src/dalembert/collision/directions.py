@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -21,10 +21,8 @@ def around(count: int) -> np.ndarray:
     return grid / np.linalg.norm(grid, axis=1)[:, None]
 
 
-def largest(
-    value: Callable[[np.ndarray], Any], grid: np.ndarray, others: Sequence[np.ndarray], away: np.ndarray | None = None
-) -> np.ndarray:
-    """The best of all directions, or of those far enough from the direction `away`."""
+def largest(value: Callable[[np.ndarray], Any], directions: np.ndarray, away: np.ndarray | None = None) -> np.ndarray:
+    """The best of some directions (n, 3), or of those far enough from the direction `away`."""
 
     def better(best: np.ndarray, n: np.ndarray) -> np.ndarray:
         there = value(n)
@@ -34,7 +32,4 @@ def largest(
         return where(larger, np.array([there, *n]), best)
 
     start = np.array([-np.inf, 0.0, 0.0, 1.0])
-    best = scan(lambda best, n: {"best": better(best, n)}, {"n": grid}, {"best": start})["best"][-1]
-    for n in others:
-        best = better(best, n)
-    return best[1:]
+    return scan(lambda best, n: {"best": better(best, n)}, {"n": directions}, {"best": start})["best"][-1][1:]

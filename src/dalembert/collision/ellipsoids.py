@@ -117,9 +117,9 @@ def between_ellipsoids(a: Ellipsoid | None, b: Ellipsoid | None, X_AB: Pose, siz
 
 def _deepest(shapes: Ellipsoids) -> np.ndarray:
     """The normal (3,) along which shapes that overlap do so least."""
-    axes = [unit(-shapes.centre)[1], *np.eye(3), *-np.eye(3)]
-    first = largest(shapes.apart, DIRECTIONS, axes)
-    second = largest(shapes.apart, DIRECTIONS, axes, away=first)
+    directions = np.array([unit(-shapes.centre)[1], *DIRECTIONS])
+    first = largest(shapes.apart, directions)
+    second = largest(shapes.apart, directions, away=first)
     n, other = shapes.refined(first), shapes.refined(second)
     return where(shapes.apart(other) > shapes.apart(n), other, n)
 

@@ -66,7 +66,7 @@ def _first(other: Any, X: Pose, n: np.ndarray) -> np.ndarray:
     return X.point(support(other, -(X.R.T @ n)))
 
 
-def _slope(other: Cylinder | Cone) -> tuple[Any, Any]:
+def side_normal(other: Cylinder | Cone) -> tuple[Any, Any]:
     """Parts across and along the axis of the unit normals of the straight side of a cylinder or cone."""
     if isinstance(other, Cylinder):
         return 1.0, 0.0
@@ -77,7 +77,7 @@ def _slope(other: Cylinder | Cone) -> tuple[Any, Any]:
 def _sideways(other: Cylinder | Cone, X: Pose, point: np.ndarray) -> list[np.ndarray]:
     """The normals of the straight side, towards it, on which a point is nearest and farthest."""
     x, y, _ = X.R.T @ (point - X.p)
-    across, along = _slope(other)
+    across, along = side_normal(other)
     out = across / sqrt(x * x + y * y + TINY)
     return [-(X.R @ np.array([side * out * x, side * out * y, along])) for side in (1.0, -1.0)]
 
@@ -86,7 +86,7 @@ def _along_sides(other: Any, X: Pose, edge: np.ndarray) -> list[np.ndarray]:
     """The normals of the straight side of a cylinder or cone, towards it, that are across an edge."""
     if not isinstance(other, Cylinder | Cone):
         return []
-    _, along = _slope(other)
+    _, along = side_normal(other)
     z = X.R[:, 2]
     square = dot(edge, edge)
     upright = z - (dot(z, edge) / square) * edge  # the axis, seen along the edge

@@ -22,13 +22,14 @@ from dalembert.spatial.vectors import dot
 from .conditional import computed_where
 from .cores import core_support
 from .directions import around, largest
-from .features import flattest
+from .features import flattest, side_normal
 from .gjk import nearest
 from .lines import unit
 from .witness import Witness
 
 ROUND = Cylinder | Ellipsoid | Cone
 DIRECTIONS = around(9)  # 11° apart
+AROUND = [(np.cos(t), np.sin(t)) for t in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False)]
 PASSES = 60
 SETTLED = 1e-12  # of the size of the shapes: the overlap gets no smaller
 MISSES = 2.0  # passes in which it got no smaller: across an edge the rounding of the normal counts
@@ -79,8 +80,8 @@ def _starts(pair: Pair) -> list[np.ndarray]:
     """Directions (3,) to start from."""
 
     def best(away: np.ndarray | None = None) -> np.ndarray:
-        around = [unit(-pair.X_AB.p)[1], *_axes(pair.a), *(pair.X_AB.R @ n for n in _axes(pair.b))]
-        return largest(lambda n: -pair.overlap(n), DIRECTIONS, around, away)
+        sides = [-_sides(pair.a), _sides(pair.b) @ pair.X_AB.R.T, DIRECTIONS, [unit(-pair.X_AB.p)[1]]]
+        return largest(lambda n: -pair.overlap(n), np.concatenate(sides), away)
 
     if isinstance(pair.a, ROUND) and isinstance(pair.b, ROUND):
         first = best()
@@ -93,9 +94,12 @@ def _starts(pair: Pair) -> list[np.ndarray]:
     return [n, best()] if isinstance(pair.a, Ellipsoid) or isinstance(pair.b, Ellipsoid) else [n]
 
 
-def _axes(shape: Any) -> list[np.ndarray]:
-    """The directions along which flat ends of a round shape lie, and the opposite ones."""
-    return [np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])] if isinstance(shape, Cylinder | Cone) else []
+def _sides(shape: Any) -> np.ndarray:
+    """Outward normals (n, 3) of the flat ends and of the straight side of a round shape, all around."""
+    if not isinstance(shape, Cylinder | Cone):
+        return np.zeros((0, 3))
+    across, along = side_normal(shape)
+    return np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], *([across * x, across * y, along] for x, y in AROUND)])
 
 
 def _refined(pair: Pair, start: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
