@@ -11,6 +11,7 @@ from dalembert.backends.llvm.plan import SlotPlan
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Function, trace
 
+TURNS = 3
 TYPES = [np.float64, np.float32]
 
 
@@ -55,6 +56,24 @@ def test_lanes_compute_what_each_would_alone(dtype) -> None:
     rows[3, 5], rows[4, 6], rows[5, 2:] = np.nan, np.inf, 0.0
     assert len(packs(function)) >= 10
     np.testing.assert_array_equal(*one_and_batch(function, rows))
+
+
+def turned(x: np.ndarray) -> np.ndarray:
+    """Points of four legs whose joints turn about an axis, two of them about its opposite: sums are differences."""
+    out = []
+    for k, side in enumerate([1.0, -1.0, 1.0, -1.0]):
+        a, y, z = x[3 * k : 3 * k + 3]
+        s, c = side * math.sin(a), math.cos(a)
+        for _ in range(TURNS):
+            y, z = s * z + c * y, c * z - s * y
+        out.append([y, z])
+    return np.array(out)
+
+
+def test_legs_that_turn_the_other_way_share_lanes() -> None:
+    function = trace(turned, {"x": 12}, name="turned")
+    assert len(packs(function)) == 4 * TURNS
+    np.testing.assert_array_equal(*one_and_batch(function, np.random.default_rng(4).normal(size=(17, 12))))
 
 
 def test_nothing_is_packed_that_is_not_alike() -> None:
