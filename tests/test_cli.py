@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -439,6 +440,21 @@ def test_report_tells_how_the_motion_was_read(tmp_path, capsys):
     assert "semicolons" in shown and "bandwidth 5 Hz" in " ".join(shown.split())
     text = page.read_text("utf-8").replace("&#39;", "'").replace("&#34;", '"')
     assert f"dalembert report 2r --trajectory '{file}' --bandwidth 5 --out report.html" in text
+
+
+def test_export_in_single_precision(tmp_path, capsys):
+    """For processors without doubles: nothing in the file is one, and its own test passes."""
+    command = ["export", "ur5", "forward_dynamics", "--out", str(tmp_path), "--dtype"]
+    assert cli.main([*command, "float32"]) == 0
+    source = (tmp_path / "ur5_forward_dynamics.c").read_text()
+    assert "double" not in source and "sinf(" in source
+    if shutil.which("cc"):
+        strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wdouble-promotion", "-Werror"]
+        files = ["ur5_forward_dynamics.c", "ur5_forward_dynamics_test.c", "-lm"]
+        subprocess.run(["cc", *strict, *files], cwd=tmp_path, check=True)
+        subprocess.run([tmp_path / "a.out"], check=True)
+    assert cli.main([*command, "half"]) == 2
+    assert "dtype is half, expected float64 or float32" in capsys.readouterr().err
 
 
 def test_export_of_a_frame(tmp_path, capsys):
