@@ -524,6 +524,23 @@ def test_simulate_on_the_ground(tmp_path, capsys):
     assert last_height("--ground", "0", "--keyframe", "up") == pytest.approx(0.3 - 0.5 * 9.81 * 0.01, abs=ITERATED)
     assert cli.main(["simulate", str(table), "--keyframe", "down"]) == 2
     assert "keyframe 'down'" in capsys.readouterr().err
+    assert cli.main(["simulate", str(table), "--friction", "0.3"]) == 2
+    assert "give its height with --ground" in capsys.readouterr().err
+
+
+def test_friction_of_the_ground_is_that_of_the_file(tmp_path, capsys):
+    puck = '<geom name="puck" type="sphere" size=".1" mass="2" friction="{} 0 0" condim="3"/>'
+    robot = '<mujoco><worldbody><body name="puck"><freejoint/>{}</body></worldbody></mujoco>'
+    file = tmp_path / "puck.xml"
+    file.write_text(robot.format(puck.format(0.3)), "utf-8")
+
+    def speed(*options):
+        sliding = ["--ground", "0", "--duration", "0.1", "--v", "0,0,0,3,0,0", "--json"]
+        assert cli.main(["simulate", str(file), *sliding, *options]) == 0
+        return json.loads(capsys.readouterr().out)["v"][-1][3:]
+
+    assert np.linalg.norm(speed()) == pytest.approx(3.0 - 0.3 * 9.81 * 0.1, rel=TIGHT_RUN)
+    assert np.linalg.norm(speed("--friction", "0.1")) == pytest.approx(3.0 - 0.1 * 9.81 * 0.1, rel=TIGHT_RUN)
 
 
 def test_simulate_says_when_nothing_moved(capsys):

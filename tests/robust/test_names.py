@@ -82,7 +82,7 @@ def test_quantities(method):
 def test_compiling():
     with raises("compile: dtype is", "expected float64 or float32"):
         ARM.compile("gravity", dtype=np.int32)
-    with raises("not understood", kind=TypeError):
+    with raises("compile: dtype is foo", "expected float64 or float32"):
         ARM.compile("gravity", dtype="foo")
     with raises("source: unknown language 'C++'", "languages: c"):
         ARM.source("gravity", "C++")

@@ -15,7 +15,7 @@ def run(
     function: Annotated[
         str, typer.Argument(help="Such as inverse_dynamics, mass_matrix, gravity.")
     ] = "inverse_dynamics",
-    language: Annotated[str, typer.Option(help="c, or another language of robot.source.")] = "c",
+    language: Annotated[str, typer.Option(help="c; robot.source has formulas and CUDA as text.")] = "c",
     frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
     axes: Annotated[str | None, typer.Option(help='"world", "body" or a frame, where a quantity has axes.')] = None,
     dtype: Annotated[str, typer.Option(help="float64 (double in C), or float32 (float).")] = "float64",

@@ -59,7 +59,9 @@ def run(
     ground: Annotated[
         float | None, typer.Option(help="Height of a level floor [m] that the collision shapes touch.")
     ] = None,
-    friction: Annotated[float, typer.Option(min=0.0, help="Coulomb's coefficient on that floor.")] = 0.6,
+    friction: Annotated[
+        float | None, typer.Option(min=0.0, help="Coulomb's coefficient on that floor; default: the file's, else 0.6.")
+    ] = None,
     integrator: Annotated[
         str | None,
         typer.Option(help="rk45 (default), semi-implicit (with --ground), rk4, implicit-midpoint, variational …"),
@@ -81,6 +83,8 @@ def run(
     check_target(plot, "--plot", FIGURES)
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     _check_options(torque or hold, motion, controls, keyframe, q or v)
+    if friction is not None and ground is None:
+        raise DalembertError("--friction is that of a floor: give its height with --ground")
     move = None if motion is None else motions.load(motion, loaded)
     contact = None if ground is None else Contact(ground=ground, friction=friction)
     start, speed = _start(loaded, q, v, keyframe, move, contact)
