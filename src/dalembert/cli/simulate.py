@@ -83,10 +83,8 @@ def run(
     check_target(plot, "--plot", FIGURES)
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     _check_options(torque or hold, motion, controls, keyframe, q or v)
-    if friction is not None and ground is None:
-        raise DalembertError("--friction is that of a floor: give its height with --ground")
     move = None if motion is None else motions.load(motion, loaded)
-    contact = None if ground is None else Contact(ground=ground, friction=friction)
+    contact = _floor(ground, friction)
     start, speed = _start(loaded, q, v, keyframe, move, contact)
     if duration is None:
         duration = 1.0 if move is None else move.duration
@@ -117,6 +115,14 @@ def _check_options(
         raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
     if keyframe is not None and (start or motion):
         raise DalembertError("--keyframe states where to start: leave out --q, --v and --motion")
+
+
+def _floor(height: float | None, friction: float | None) -> Contact | None:
+    if height is not None:
+        return Contact(ground=height, friction=friction)
+    if friction is not None:
+        raise DalembertError("--friction is that of a floor: give its height with --ground")
+    return None
 
 
 def _driving(

@@ -238,3 +238,11 @@ def test_an_audit_comes_back_where_its_rules_were_never_loaded(tmp_path) -> None
     command = [sys.executable, "-c", code, tmp_path / "audit.pkl"]
     told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONUTF8": "1"})
     assert "closed-loop" in told.stdout and "of a notebook" in told.stdout
+
+
+def test_gravity_of_a_linkage_drawn_in_the_plane_is_a_remark() -> None:
+    """A mechanism as the guide draws it, in x and y; a robot whose gravity points sideways is warned of."""
+    drawn = load("pendulum").audit(rules=["gravity-direction"])
+    assert [f.severity for f in drawn.findings] == ["info"] and drawn.score == 100
+    tilted = load("2r").edit().gravity((0.0, -9.81, 0.0)).done().audit(rules=["gravity-direction"])
+    assert [f.severity for f in tilted.findings] == ["warning"]
