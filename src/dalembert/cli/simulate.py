@@ -59,9 +59,7 @@ def run(
     ground: Annotated[
         float | None, typer.Option(help="Height of a level floor [m] that the collision shapes touch.")
     ] = None,
-    friction: Annotated[
-        float | None, typer.Option(min=0.0, help="Coulomb's coefficient on that floor; default: the file's, else 0.6.")
-    ] = None,
+    friction: Annotated[float | None, typer.Option(min=0.0, help="Of that floor; default: the file's, or 0.6.")] = None,
     integrator: Annotated[
         str | None,
         typer.Option(help="rk45 (default), semi-implicit (with --ground), rk4, implicit-midpoint, variational …"),
