@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -109,6 +109,11 @@ def solved_problem(
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
+def newton_correction(problem: Problem) -> Callable[..., dict[str, Any]]:
+    """The Newton step at a solution from which its slopes come: of `repeat`, on p, slip, change, count, done."""
+    return _Iteration(problem, 0.0, 0.0, 0.0).corrected
+
+
 class _Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
@@ -119,7 +124,7 @@ class _Iteration:
 
     def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
-        return where(logical_or(change <= tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
+        return settled(change, tolerance, self.scale)
 
     def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
         """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
@@ -241,6 +246,11 @@ class _Iteration:
         searched = logical_and(slope < 0.0, at_high > -DESCENT * slope)
         start = {"low": 0.0, "high": 1.0, "at_low": slope, "at_high": at_high, "side": 0.0, "share": 1.0}
         return repeat(narrowed, SEARCHED, start | {"done": where(searched, 0.0, 1.0)}, "done")["share"]
+
+
+def settled(change: Any, tolerance: Any, scale: Any) -> Any:
+    """1 where a change of velocities is within the tolerance, or is rounding beside those at work, `scale`."""
+    return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
 
 
 def largest(x: Sequence[Any] | np.ndarray) -> Any:

@@ -165,10 +165,9 @@ class SlotPlan:
 
     def _packed(self, entries: Sequence[list[Step] | Looped | Step], kept: Iterable[Scalar]) -> Packing:
         """Like steps on lanes."""
-        runs = [entry for entry in entries if isinstance(entry, list)]
+        runs = [entry for entry in entries if isinstance(entry, list)] + list(self._deferred.values())
         others = [needs(entry) for entry in entries if isinstance(entry, Step)]
         others += [tuple(entry.arguments) for entry in entries if isinstance(entry, Looped)]
-        others += [needs(step) for steps in self._deferred.values() for step in steps]
         return Packing(runs, [*kept, *(node for nodes in others for node in nodes)])
 
     def _place(self, entry: list[Step] | Looped | Step) -> None:
@@ -177,15 +176,14 @@ class SlotPlan:
             self._place_loop(entry)
             self.parts.append(entry)
         elif isinstance(entry, list):
-            steps = entry if self.packing is None else self.packing.ordered(entry)
-            self.parts += self._chunks(steps)
+            self.parts += self._chunks(entry)
         else:
             self._place_whole(entry)
 
-    def _chunks(self, steps: list[Step]) -> list[list[Step]]:
-        """Steps in lists of some PART, lanes of a pack in the same one."""
+    def _chunks(self, run: list[Step]) -> list[list[Step]]:
+        """The steps of a run in lists of some PART, lanes of a pack one after the other."""
         chunks: list[list[Step]] = []
-        for step in steps:
+        for step in run if self.packing is None else self.packing.ordered(run):
             pack = None if self.packing is None else self.packing.pack(step.node)
             begins = pack is None or pack.nodes[0] is step.node
             if not chunks or (len(chunks[-1]) >= self._steps_of_part and begins):
