@@ -102,8 +102,8 @@ def rigid_dynamics_in_slots(
 
     k, nv = len(gathering), model.nv
     columns = mapped(column, slots._asdict(), count)
-    axes, *parts = columns.values()
-    contacts = LoopedContacts(*parts, np.zeros((k, 0)), gathering.pattern, count)
+    axes = columns.pop("axes")
+    contacts = LoopedContacts(**columns, levers=np.zeros((k, 0)), pattern=gathering.pattern, count=count)
     no_rows, start = Carrier.bodies(M, mass, np.zeros((0, nv))), (np.zeros(3 * k), np.zeros(k))
     solution = looped_impulses(contacts, no_rows, np.zeros(0), (), start, h * EXACT, np.zeros(0))
     p = _least_in_slots(contacts, solution.p.reshape(k, 3), solution.slip)
