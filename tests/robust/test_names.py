@@ -20,6 +20,8 @@ def test_structure():
         ARM.body("forearm_lnk")
     with raises("unknown frame 'tol0': did you mean 'tool0'?", "frames: base_link"):
         ARM.frame("tol0")
+    with raises("'forearm_link' is a link or frame, expected a joint", "'elbow_joint'"):
+        ARM.joint("forearm_link")
     with raises("unknown joint ''"):
         ARM.joint("")
 
