@@ -17,7 +17,8 @@ ARM = """<mujoco model="arm"><option timestep="0.005" integrator="implicitfast" 
 <body name="fore" pos=".3 0 0"><joint name="elbow" axis="0 1 0"/>
 <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="1"/><site name="hand" pos=".3 0 0"/></body></body>
 </worldbody><tendon><spatial name="strap" stiffness="40" damping="0.5" springlength="0.2 0.3">
-<site site="wall"/><site site="hand"/></spatial><fixed name="pull" stiffness="3" range="-1 2" frictionloss="0.1" solreffriction="0.05 1">
+<site site="wall"/><site site="hand"/></spatial>
+<fixed name="pull" stiffness="3" range="-1 2" frictionloss="0.1" solreffriction="0.05 1">
 <joint joint="shoulder" coef="1"/><joint joint="elbow" coef="-0.5"/></fixed></tendon>
 <actuator><motor name="pull" tendon="pull" gear="2"/></actuator></mujoco>"""
 Q, V = [0.3, -0.2], [1.0, 2.0]
