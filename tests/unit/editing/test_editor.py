@@ -335,7 +335,8 @@ def test_robots_without_mass_can_be_edited() -> None:
 SPRUNG = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="trunk"><freejoint/>
 <geom size=".1" mass="2"/><body name="upper"><joint name="shoulder" axis="0 1 0"/>
 <geom size=".1" mass="1" pos=".2 0 0"/><body name="fore" pos=".3 0 0"><joint name="elbow" axis="0 1 0"/>
-<geom size=".1" mass="1" pos=".2 0 0"/></body></body></body></worldbody><tendon><fixed name="pull" stiffness="30" springlength="0.1"><joint joint="shoulder" coef="1"/>
+<geom size=".1" mass="1" pos=".2 0 0"/></body></body></body></worldbody>
+<tendon><fixed name="pull" stiffness="30" springlength="0.1"><joint joint="shoulder" coef="1"/>
 <joint joint="elbow" coef="-0.5"/></fixed></tendon></mujoco>"""
 
 
