@@ -177,8 +177,8 @@ class Sweeps:
         square = visit(step, items, start, carry={"square": 0.0}, count=self.contacts.count)["square"]
         return *back[:3], maximum(on[3], back[3]), square
 
-    def one_way(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray, reverse: bool) -> tuple[Any, Any, Any, Any]:
-        """Impulses, slips and w after each contact in turn, and the largest velocity that changed."""
+    def one_way(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray, reverse: bool) -> tuple[Any, ...]:
+        """Impulses, slips and w after each contact in turn, the largest velocity that changed, and those of each."""
         about, names = self.contacts.about, Block._fields
 
         def one(rows: Any, most: Any, *numbers: Any) -> dict[str, Any]:
@@ -199,13 +199,14 @@ class Sweeps:
                     moment = row_impulse(law, gains[j], u[3 + j] - gains[j] * before[3 + j])
                     changes.append(gains[j] * absolute(moment - before[3 + j]))
                     impulses.append(moment)
-            after = np.array(impulses)
+            after, moved = np.array(impulses), reduce(maximum, changes)
             return {
                 "rows": contact.moved(rows, after - before),
                 "to": contact.numbers,
-                "most": reduce(maximum, changes, most),
+                "most": maximum(most, moved),
                 "p": after,
                 "slip": slip,
+                "moved": moved,
             }
 
         items = self.motion | {name: self.blocks[name] for name in names}
@@ -213,7 +214,7 @@ class Sweeps:
         if about:
             items |= {"reach": self.contacts.reach, "gains": self.gains}
         after = visit(one, items, w, self.at, {"most": 0.0}, self.contacts.count, reverse)
-        return after["p"], after["slip"], after["table"], after["most"]
+        return after["p"], after["slip"], after["table"], after["most"], after["moved"]
 
     def _alone(self, block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any]:
         """The impulse of a contact beside the others as they are, and its slip.

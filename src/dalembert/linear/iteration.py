@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -93,6 +93,22 @@ class Problem(ABC):
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A⁻¹ b."""
 
+    def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
+        """What a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""
+        return None
+
+
+class Unsettled(NamedTuple):
+    """A part of a problem, which does not depend on what is left out, where it starts, and how to put it back.
+
+    restored: from p, slip and the largest change of the part to those of the whole.
+    """
+
+    problem: Problem
+    p: np.ndarray
+    slip: np.ndarray
+    restored: Callable[[np.ndarray, np.ndarray, Any], dict[str, Any]]
+
 
 def solved_problem(
     problem: Problem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
@@ -134,6 +150,11 @@ class _Iteration:
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
         """Newton steps, and sweeps where these do not settle it."""
+        part = self.problem.unsettled(p, slip, self.finer)
+        if part is not None:
+            of_part = _Iteration(part.problem, self.tolerance, self.finer, self.scale)
+            after = of_part.steps_and_sweeps(part.p, part.slip, change, count, done)
+            return after | part.restored(after["p"], after["slip"], after["change"])
         begin: dict[str, Any] = {
             "p": p,
             "u": self.problem.velocities(self.problem.pushed(p)),
