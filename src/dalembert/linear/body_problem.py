@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, map, maximum, take, visit, where
+from dalembert.math import logical_and, map, maximum, repeat, take, visit, where
 
-from .block_elimination import block_pattern, solve_blocks
+from .block_elimination import BlockPattern, block_pattern, solve_blocks
 from .body_impulses import Sweeps
+from .body_parts import UnsettledBodies
 from .cones import Block, yielding_contact
 from .impulses import chosen_contact
-from .islands import unsettled_part
-from .iteration import Problem, Unsettled, Yielding
+from .iteration import ACCURACY, ROUNDS, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding
 
 MOST = 32  # bodies of islands that Newton steps solve for together
+CYCLES = 2  # of sweeps and Newton steps, at most
+PACE = 0.75  # of what a sweep there and back changes, left by the next one: slower ones cost more than Newton steps
+
+
+def solved_bodies(
+    sweeps: Sweeps, inertia: np.ndarray, p: np.ndarray, slip: np.ndarray, tolerance: Any, finer: Any
+) -> ConstraintImpulses:
+    """The impulses of contacts between bodies, from p (k, 3 + m) and slip of a step before on.
+
+    A sweep over all of them; then sweeps over the islands that are not settled, unless all is nearly at rest; then
+    Newton steps for those islands which are not settled by that either, unless there are many bodies or moments.
+    """
+    n, moments = sweeps.bodies, len(sweeps.contacts.about)
+    scale = sweeps.scale(p)
+    p, slip, _, change, _ = sweeps.one_way(p, slip, sweeps.pushed(p))
+    done = Iteration.within(change, finer, scale)
+    begin = {"p": p.ravel(), "slip": slip, "change": change, "count": 1.0, "done": done}
+    problem = BodyProblem(sweeps, inertia)
+    iteration = Iteration(problem, tolerance, finer, scale)
+    if moments or n > MOST:
+        end = repeat(problem.islands_swept, 1, begin, "done")
+        return ConstraintImpulses(
+            end["p"], end["slip"], end["change"], end["count"], iteration.settled(end["change"], tolerance)
+        )
+
+    resting = where(finer < tolerance, 1.0, 0.0)  # Newton steps take errors so far back that one sweep does for long
+
+    def sweeps_and_steps(*parts: Any) -> dict[str, Any]:
+        start = dict(zip(begin, parts, strict=True)) | {"done": resting}
+        swept = repeat(lambda *x: problem.islands_swept(*x, pace=PACE), 1, start, "done")
+        start = {name: swept[name] for name in begin} | {"done": iteration.settled(swept["change"], finer)}
+        after = repeat(iteration.steps_and_sweeps, ROUNDS, start, "done")
+        return {name: after[name] for name in begin}
+
+    end = repeat(sweeps_and_steps, CYCLES, begin, "done", ACCURACY, iteration.corrected)
+    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
 class BodyProblem(Problem):
@@ -32,14 +68,24 @@ class BodyProblem(Problem):
 
     def __init__(self, sweeps: Sweeps, inertia: np.ndarray, body_count: Any = None, whole: bool = True) -> None:
         contacts, n = sweeps.contacts, sweeps.bodies
-        self.sweeps, self.contacts, self.bodies, self.inertia, self.whole = sweeps, contacts, n, inertia, whole
-        self.M = np.zeros((6 * n, 6 * n), object)
-        for i, each in enumerate(inertia):
-            at = slice(6 * i, 6 * i + 6)
-            self.M[at, at] = _inertia(each)
+        self.sweeps, self.contacts, self.bodies = sweeps, contacts, n
+        self.inertia, self.body_count, self.whole = inertia, body_count, whole
         self.sizes, self.scale_of = sweeps.sizes.ravel(), contacts.c.ravel()
-        self.pattern = block_pattern(n, sweeps.at, contacts.count, body_count)
         self.laws = {"size": sweeps.sizes, "mu": contacts.mu}
+
+    @cached_property
+    def M(self) -> np.ndarray:  # type: ignore[override]
+        """(6 n, 6 n) inertia of the bodies."""
+        M = np.zeros((6 * self.bodies, 6 * self.bodies), object)
+        for i, each in enumerate(self.inertia):
+            at = slice(6 * i, 6 * i + 6)
+            M[at, at] = _inertia(each)
+        return M
+
+    @cached_property
+    def pattern(self) -> BlockPattern:
+        """Which blocks of the system there are."""
+        return block_pattern(self.bodies, self.sweeps.at, self.contacts.count, self.body_count)
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (6 n,)."""
@@ -62,30 +108,24 @@ class BodyProblem(Problem):
         """The islands of bodies with a contact that a sweep still moves by more than `finer`."""
         if not self.whole:
             return None
-        sweeps, contacts = self.sweeps, self.contacts
-        p, slip, _, _, moved = sweeps.one_way(p.reshape(-1, 3), slip, self.pushed(p).reshape(-1, 6), False)
-        flags = map(lambda moved: {"flag": where(moved > finer, 1.0, 0.0)}, {"moved": moved}, contacts.count)["flag"]
-        names = ("axes", "levers_a", "levers_b", "turns_a", "turns_b", "light_a", "light_b", "c", "mu")
-        columns = {name: getattr(contacts, name) for name in names} | {"p": p, "slip": slip}
-        part = unsettled_part(sweeps.at, contacts.count, flags, columns, self.bodies, min(self.bodies, MOST))
-        kept = contacts._replace(
-            first=part.at[:, 0], second=part.at[:, 1], count=part.count, **{name: part.columns[name] for name in names}
-        )
-        inertia = take(self.inertia, part.bodies)
-        of_part = Sweeps(kept, len(part.bodies), sweeps.tolerance, sweeps.finer)
+        part = UnsettledBodies(self.sweeps, p.reshape(-1, 3), slip, finer, self.bodies)
+        problem = BodyProblem(part.sweeps, take(self.inertia, part.bodies), part.count, whole=False)
 
-        def restored(p_part: np.ndarray, slip_part: np.ndarray, change: Any) -> dict[str, Any]:
-            rows = np.concatenate([p_part.reshape(-1, 3), slip_part[:, None]], axis=1)
+        def restored(p: np.ndarray, slip: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            p, slip = part.restored(p.reshape(-1, 3), slip)
+            return p.ravel(), slip
 
-            def put(_: Any, number: Any, row: Any) -> dict[str, Any]:
-                return {"rows": row[None], "to": np.array([number])}
+        return Unsettled(problem, part.start[0].ravel(), part.start[1], restored)
 
-            begin = np.concatenate([p, slip[:, None]], axis=1)
-            table = visit(put, {"number": part.numbers, "row": rows}, begin, count=part.count)["table"]
-            return {"p": table[:, :3].ravel(), "slip": table[:, 3], "change": change}
-
-        problem = BodyProblem(of_part, inertia, part.body_count, whole=False)
-        return Unsettled(problem, part.columns["p"].ravel(), part.columns["slip"], restored)
+    def islands_swept(
+        self, p: np.ndarray, slip: np.ndarray, _: Any, count: Any, done: Any, pace: float | None = None
+    ) -> dict[str, Any]:
+        """The state of an iteration after sweeps over the islands that are not settled; pace: as of `Sweeps`."""
+        sweeps = self.sweeps
+        part = UnsettledBodies(sweeps, p.reshape(len(slip), -1), slip, sweeps.finer, self.bodies)
+        after = part.sweeps.solved(*part.start, pace)
+        p, slip = part.restored(after.p, after.slip)
+        return {"p": p.ravel(), "slip": slip, "change": after.change, "count": count + after.passes, "done": 1.0}
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u; A is K of each contact: see `solve`."""

@@ -101,13 +101,13 @@ class Problem(ABC):
 class Unsettled(NamedTuple):
     """A part of a problem, which does not depend on what is left out, where it starts, and how to put it back.
 
-    restored: from p, slip and the largest change of the part to those of the whole.
+    restored: from p and slip of the part to those of the whole.
     """
 
     problem: Problem
     p: np.ndarray
     slip: np.ndarray
-    restored: Callable[[np.ndarray, np.ndarray, Any], dict[str, Any]]
+    restored: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def solved_problem(
@@ -116,7 +116,7 @@ def solved_problem(
     """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
     p, slip = start
     scale = largest([*problem.scale_of, *(problem.sizes * p)])
-    iteration = _Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
+    iteration = Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
     first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
@@ -125,7 +125,7 @@ def solved_problem(
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
-class _Iteration:
+class Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
     def __init__(self, problem: Problem, tolerance: Any, finer: Any, scale: Any) -> None:
@@ -135,7 +135,12 @@ class _Iteration:
 
     def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
-        return where(logical_or(change <= tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
+        return self.within(change, tolerance, self.scale)
+
+    @staticmethod
+    def within(change: Any, tolerance: Any, scale: Any) -> Any:
+        """1 where a change is small enough, or rounding beside velocities of this scale."""
+        return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
 
     def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
         """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
@@ -152,9 +157,10 @@ class _Iteration:
         """Newton steps, and sweeps where these do not settle it."""
         part = self.problem.unsettled(p, slip, self.finer)
         if part is not None:
-            of_part = _Iteration(part.problem, self.tolerance, self.finer, self.scale)
+            of_part = Iteration(part.problem, self.tolerance, self.finer, self.scale)
             after = of_part.steps_and_sweeps(part.p, part.slip, change, count, done)
-            return after | part.restored(after["p"], after["slip"], after["change"])
+            p, slip = part.restored(after["p"], after["slip"])
+            return after | {"p": p, "slip": slip}
         begin: dict[str, Any] = {
             "p": p,
             "u": self.problem.velocities(self.problem.pushed(p)),
