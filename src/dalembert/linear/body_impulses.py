@@ -21,6 +21,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_or, map, maximum, minimum, repeat, visit, where
 
 from .cones import Block, contact_block, contact_impulse
+from .iteration import settled
 from .row_laws import ANY, Law, row_impulse
 
 SWEEPS = 100  # at most
@@ -29,7 +30,6 @@ ALONE = 0.1  # of the tolerance: the accuracy of one contact beside the others
 WORSE = 8.0  # times the smallest change so far: sweeps go back to where that was
 FINE = 8  # sweeps towards a finer change than the tolerance
 SLOW_AT_FIRST, AT_FIRST = 3, 4.0  # sweeps before their pace counts, and times the smallest change of these
-ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 
 
 class BodyContacts(NamedTuple):
@@ -151,7 +151,7 @@ class Sweeps:
         """
         k, n = p.shape
         scale, w = self.scale(p), self.pushed(p)
-        state = {"p": p, "slip": slip, "along": np.zeros((k, n)), "best_p": p, "best_slip": slip}
+        state: dict[str, Any] = {"p": p, "slip": slip, "along": np.zeros((k, n)), "best_p": p, "best_slip": slip}
         state |= {"w": w, "w_along": np.zeros((self.bodies, 6)), "best_w": w, "length": ANY, "share": 0.0}
         state |= {"lost": 0.0, "better": 1.0, "smallest": ANY, "slowest": ANY, "count": 0.0, "done": 0.0}
 
@@ -161,7 +161,7 @@ class Sweeps:
             back = self._back(there)
             change = maximum(there.change, back.change)
             tolerance = self.finer if pace is not None else where(last.count < FINE, self.finer, self.tolerance)
-            done = where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
+            done = settled(change, tolerance, scale)
             lost = change > WORSE * last.smallest
             straight = logical_or(logical_or(back.square >= last.length, done > 0.0), lost)
             slowest = where(last.count < SLOW_AT_FIRST, AT_FIRST * minimum(change, last.slowest), last.slowest)
@@ -191,8 +191,7 @@ class Sweeps:
         better, change = end["better"] > 0.5, end["smallest"]
         p, slip, w = (where(better, end[name], end[f"best_{name}"]) for name in ("p", "slip", "w"))
         tolerance = self.tolerance if pace is None else self.finer
-        within = logical_or(change <= tolerance, scale + ROUNDING * change == scale)
-        return BodyImpulses(p, slip, w, change, end["count"], where(within, 1.0, 0.0))
+        return BodyImpulses(p, slip, w, change, end["count"], settled(change, tolerance, scale))
 
     def _there(self, last: _Pass) -> _There:
         """From the first contact to the last, from where the changes before lead on to, or from the best so far."""
@@ -208,8 +207,8 @@ class Sweeps:
 
         states = {name: getattr(last, name) for name in ("p", "slip", "along", "best_p", "best_slip")}
         after = self._each(begin, lambda *_: {}, states, w_begin, {}, False)
-        records = (after[name] for name in ("p", "slip", "begin", "along", "best_p", "best_slip"))
-        return _There(*records, after["table"], w_begin, w_along, after["most"])
+        records = {name: after[name] for name in ("p", "slip", "begin", "along", "best_p", "best_slip")}
+        return _There(**records, w=after["table"], w_begin=w_begin, w_along=w_along, change=after["most"])
 
     def _back(self, there: _There) -> _Back:
         """From the last contact to the first; along: all that has changed since the pass began, and before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from .body_impulses import Sweeps
 from .body_parts import UnsettledBodies
 from .cones import Block, yielding_contact
 from .impulses import chosen_contact
-from .iteration import ACCURACY, ROUNDS, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding
+from .iteration import ACCURACY, ROUNDS, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding, settled
 
 MOST = 32  # bodies of islands that Newton steps solve for together
 CYCLES = 2  # of sweeps and Newton steps, at most
@@ -33,7 +33,7 @@ def solved_bodies(
     n, moments = sweeps.bodies, len(sweeps.contacts.about)
     scale = sweeps.scale(p)
     p, slip, _, change, _ = sweeps.one_way(p, slip, sweeps.pushed(p))
-    done = Iteration.within(change, finer, scale)
+    done = settled(change, finer, scale)
     begin = {"p": p.ravel(), "slip": slip, "change": change, "count": 1.0, "done": done}
     problem = BodyProblem(sweeps, inertia)
     iteration = Iteration(problem, tolerance, finer, scale)
@@ -47,7 +47,7 @@ def solved_bodies(
 
     def sweeps_and_steps(*parts: Any) -> dict[str, Any]:
         start = dict(zip(begin, parts, strict=True)) | {"done": resting}
-        swept = repeat(lambda *x: problem.islands_swept(*x, pace=PACE), 1, start, "done")
+        swept = repeat(partial(problem.islands_swept, pace=PACE), 1, start, "done")
         start = {name: swept[name] for name in begin} | {"done": iteration.settled(swept["change"], finer)}
         after = repeat(iteration.steps_and_sweeps, ROUNDS, start, "done")
         return {name: after[name] for name in begin}

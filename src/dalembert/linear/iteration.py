@@ -125,6 +125,11 @@ def solved_problem(
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
+def newton_correction(problem: Problem) -> Callable[..., dict[str, Any]]:
+    """The Newton step at a solution from which its slopes come: of `repeat`, on p, slip, change, count, done."""
+    return Iteration(problem, 0.0, 0.0, 0.0).corrected
+
+
 class Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
@@ -135,12 +140,7 @@ class Iteration:
 
     def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
-        return self.within(change, tolerance, self.scale)
-
-    @staticmethod
-    def within(change: Any, tolerance: Any, scale: Any) -> Any:
-        """1 where a change is small enough, or rounding beside velocities of this scale."""
-        return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
+        return settled(change, tolerance, self.scale)
 
     def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
         """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
@@ -268,6 +268,11 @@ class Iteration:
         searched = logical_and(slope < 0.0, at_high > -DESCENT * slope)
         start = {"low": 0.0, "high": 1.0, "at_low": slope, "at_high": at_high, "side": 0.0, "share": 1.0}
         return repeat(narrowed, SEARCHED, start | {"done": where(searched, 0.0, 1.0)}, "done")["share"]
+
+
+def settled(change: Any, tolerance: Any, scale: Any) -> Any:
+    """1 where a change of velocities is within the tolerance, or is rounding beside those at work, `scale`."""
+    return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
 
 
 def largest(x: Sequence[Any] | np.ndarray) -> Any:

@@ -115,10 +115,11 @@ class TableStart(NamedTuple):
 @dataclass(frozen=True)
 class Visiting:
     """A visit. Slots where things begin: the table, if it is written with a further row for what is lost; a row of
-    zeros, which is read where a number is that of no row; rows that an item reads; the carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read, or
-    these numbers themselves where they are constants. gathered, moved: as of `Items`; cleared: whether the table begins
-    with zeros, before anything is moved. counted: where items are left out. constants: (numbers of all items, own slot)
-    of the inputs that are constants.
+    zeros, which is read where a number is that of no row; rows that an item reads; the carry; the rows of the records,
+    `stride` from row to row. at: slots of the numbers of rows that items read, or these numbers themselves where they
+    are constants. gathered, moved: as of `Items`; cleared: whether the table begins with zeros, before anything is
+    moved. counted: where items are left out. constants: (numbers of all items, own slot) of the inputs that are
+    constants.
     """
 
     visited: Visited

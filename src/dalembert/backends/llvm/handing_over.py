@@ -1,8 +1,8 @@
-"""Which visits may change the table of another one where it lies: nothing else reads what that has left in it."""
+"""How visits begin: which of them may change the table of another one where it lies, and which entries are copied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dalembert.graph import Scalar
 from dalembert.graph.visit import Visited
@@ -33,3 +33,10 @@ def table_source(node: Scalar, readers: Mapping[int, int | None]) -> Scalar | No
     of_table = {x.id for x in parts.table}
     read_twice = any(x.id in of_table for x in node.args[s.table :])
     return source if handed_over and not read_twice else None
+
+
+def where_not_zero(table: Sequence[Scalar]) -> tuple[bool, list[int]]:
+    """Whether a table is cleared at first, since most of it is the constant 0, and the places that are copied then."""
+    zeros = [x.op == "const" and x.value == 0.0 for x in table]
+    cleared = 2 * sum(zeros) > len(zeros)
+    return cleared, [k for k, zero in enumerate(zeros) if not (zero and cleared)]

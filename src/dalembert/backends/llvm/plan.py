@@ -17,7 +17,7 @@ from dalembert.graph.schedule import without_slopes
 from dalembert.graph.visit import Visited
 
 from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting
-from .handing_over import sole_readers, table_source
+from .handing_over import sole_readers, table_source, where_not_zero
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
@@ -167,10 +167,9 @@ class SlotPlan:
 
     def _packed(self, entries: Sequence[list[Step] | Looped | Step], kept: Iterable[Scalar]) -> Packing:
         """Like steps on lanes."""
-        runs = [entry for entry in entries if isinstance(entry, list)]
+        runs = [entry for entry in entries if isinstance(entry, list)] + list(self._deferred.values())
         others = [needs(entry) for entry in entries if isinstance(entry, Step)]
         others += [tuple(entry.arguments) for entry in entries if isinstance(entry, Looped)]
-        others += [needs(step) for steps in self._deferred.values() for step in steps]
         return Packing(runs, [*kept, *(node for nodes in others for node in nodes)])
 
     def _place(self, entry: list[Step] | Looped | Step) -> None:
@@ -179,15 +178,14 @@ class SlotPlan:
             self._place_loop(entry)
             self.parts.append(entry)
         elif isinstance(entry, list):
-            steps = entry if self.packing is None else self.packing.ordered(entry)
-            self.parts += self._chunks(steps)
+            self.parts += self._chunks(entry)
         else:
             self._place_whole(entry)
 
-    def _chunks(self, steps: list[Step]) -> list[list[Step]]:
-        """Steps in lists of some PART, lanes of a pack in the same one."""
+    def _chunks(self, run: list[Step]) -> list[list[Step]]:
+        """The steps of a run in lists of some PART, lanes of a pack one after the other."""
         chunks: list[list[Step]] = []
-        for step in steps:
+        for step in run if self.packing is None else self.packing.ordered(run):
             pack = None if self.packing is None else self.packing.pack(step.node)
             begins = pack is None or pack.nodes[0] is step.node
             if not chunks or (len(chunks[-1]) >= self._steps_of_part and begins):
@@ -334,22 +332,8 @@ class SlotPlan:
         places = _own_places(subroutine)
         gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
         constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
-        return Visiting(
-            visited,
-            subroutine,
-            begin.first,
-            nothing,
-            rows,
-            carry,
-            records,
-            stride,
-            at,
-            gathered,
-            constants,
-            moved,
-            begin.cleared,
-            counted,
-        )
+        places_of = begin.first, nothing, rows, carry, records, stride
+        return Visiting(visited, subroutine, *places_of, at, gathered, constants, moved, begin.cleared, counted)
 
     def _table(self, node: Scalar) -> TableStart:
         """Where the table of a visit lies: one that is not changed, or that nothing else reads, stays where it is."""
@@ -357,12 +341,10 @@ class SlotPlan:
         source = table_source(node, self._sole_readers)
         if source is not None:
             return TableStart(self._wholes[id(source)].table, [], False)
-        slots = [self.slots.get(x.id) for x in nodes]
-        if not s.written and slots[0] is not None and slots == list(range(slots[0], slots[0] + s.table)):
-            return TableStart(slots[0], [], False)
-        zeros = [_constant([x]) and x.value == 0.0 for x in nodes]
-        cleared = 2 * sum(zeros) > len(zeros)
-        moving = [k for k, zero in enumerate(zeros) if not (zero and cleared)]
+        begin = self.slots.get(nodes[0].id)
+        if not s.written and begin is not None and all(self.slots.get(x.id) == begin + k for k, x in enumerate(nodes)):
+            return TableStart(begin, [], False)
+        cleared, moving = where_not_zero(nodes)
         self._in_memory(nodes[k] for k in moving)
         first = self._take(s.table + s.columns, align=self.group)
         return TableStart(first, [(self.slots[nodes[k].id], first + k) for k in moving], cleared)

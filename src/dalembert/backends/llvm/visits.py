@@ -93,11 +93,8 @@ def _clear_records(b: Builder, visiting: Visiting, counted: Counted, memory: str
     def clear() -> None:
         size, first = b.op(f"mul i64 {left}, {b.stride}"), b.op(f"mul i64 {reached}, {b.stride}")
         for k in range(visiting.visited.sizes.record):
-            _clear(
-                b,
-                b.address(memory, b.op(f"add i64 {first}, {(visiting.records + k * visiting.stride) * b.stride}")),
-                size,
-            )
+            row = (visiting.records + k * visiting.stride) * b.stride
+            _clear(b, b.address(memory, b.op(f"add i64 {first}, {row}")), size)
 
     b.branch(b.op(f"icmp sgt i64 {left}, 0"), f"{visiting.subroutine.name}.left", clear)
 

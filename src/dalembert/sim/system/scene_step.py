@@ -16,8 +16,8 @@ from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
 from dalembert.linear import BodyContacts, ConstraintImpulses, Sweeps, nonzeros, solved_bodies
 from dalembert.math import abs as absolute
-from dalembert.math import maximum, take, visit, where
 from dalembert.math import map as mapped
+from dalembert.math import maximum, take, visit, where
 from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
