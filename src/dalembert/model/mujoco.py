@@ -173,6 +173,18 @@ class Mujoco:
             self, joints=tuple(j for j in self.joints if j.joint in joints), tendons=tendons, equalities=equalities
         )
 
+    def prefixed(self, prefix: str) -> Mujoco:
+        """The same with other names of tendons and equalities."""
+        tied = (
+            replace(e, a=prefix + e.a, b=prefix + e.b if e.b else "") if e.kind == "tendon" else e
+            for e in self.equalities
+        )
+        return replace(
+            self,
+            tendons=tuple(replace(t, name=prefix + t.name) for t in self.tendons),
+            equalities=tuple(replace(e, name=prefix + e.name) for e in tied),
+        )
+
     def joined(self, other: Mujoco | None) -> Mujoco:
         """With the constraints of another file; the options stay."""
         if other is None:
