@@ -11,6 +11,7 @@ from dalembert.backends.llvm.plan import SlotPlan
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Function, trace
 
+TURNS = 3
 TYPES = [np.float64, np.float32]
 
 
@@ -54,6 +55,45 @@ def test_lanes_compute_what_each_would_alone(dtype) -> None:
     rows = np.random.default_rng(0).normal(size=(37, 14)).astype(dtype)
     rows[3, 5], rows[4, 6], rows[5, 2:] = np.nan, np.inf, 0.0
     assert len(packs(function)) >= 10
+    np.testing.assert_array_equal(*one_and_batch(function, rows))
+
+
+def turned(x: np.ndarray) -> np.ndarray:
+    """Points of four legs whose joints turn about an axis, two of them about its opposite: sums are differences."""
+    out = []
+    for k, side in enumerate([1.0, -1.0, 1.0, -1.0]):
+        a, y, z = x[3 * k : 3 * k + 3]
+        s, c = side * math.sin(a), math.cos(a)
+        for _ in range(TURNS):
+            y, z = s * z + c * y, c * z - s * y
+        out.append([y, z])
+    return np.array(out)
+
+
+def test_legs_that_turn_the_other_way_share_lanes() -> None:
+    function = trace(turned, {"x": 12}, name="turned")
+    assert len(packs(function)) == 4 * TURNS
+    np.testing.assert_array_equal(*one_and_batch(function, np.random.default_rng(4).normal(size=(17, 12))))
+
+
+def pushing(x: np.ndarray) -> np.ndarray:
+    """Four contacts that push where they are closed: comparisons, conditions and choices."""
+    out = []
+    for k, friction in enumerate([0.7, 0.5, 0.8, 0.7]):
+        gap, along, load = x[3 * k : 3 * k + 3]
+        closed = math.logical_and(gap < 0.1, math.logical_or(load > 0.0, math.logical_not(along <= 0.3)))
+        limit = friction * math.where(closed, load * load + 1.0, 0.5 - gap)
+        slides = math.logical_and(closed, math.abs(along) * along + gap > limit)
+        out.append([math.where(slides, limit, -along), math.where(math.logical_or(slides, gap == 0.0), 1.0, limit)])
+    return np.array(out)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_choices_are_made_on_lanes(dtype) -> None:
+    function = trace(pushing, {"x": 12}, name="pushing")
+    rows = np.random.default_rng(5).normal(size=(64, 12)).astype(dtype)
+    rows[::7, 0], rows[3, 4] = 0.0, np.nan
+    assert {"where", "lt", "and", "or"} <= {pack.op for pack in packs(function)}
     np.testing.assert_array_equal(*one_and_batch(function, rows))
 
 

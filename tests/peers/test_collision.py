@@ -37,7 +37,10 @@ def mjcf(a, b):
     return f"<mujoco><asset>{meshes}</asset><worldbody>{bodies}</worldbody></mujoco>"
 
 
-@pytest.mark.parametrize(("a", "b"), [*EXACT, ("cylinder", "box"), ("ellipsoid", "sphere"), ("cylinder", "capsule")])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [*EXACT, ("cylinder", "box"), ("ellipsoid", "sphere"), ("ellipsoid", "ellipsoid"), ("cylinder", "capsule")],
+)
 def test_distance_is_that_of_mujoco(a, b):
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(mjcf(a, b))

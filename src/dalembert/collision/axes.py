@@ -6,37 +6,22 @@ feature that is found is held, and the depth computed from it in closed form, fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import held, logical_and, maximum, scan, sqrt, where
+from dalembert.math import held, logical_and, maximum, sqrt, where
 from dalembert.model.geometry import Box
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .conditional import computed_where
-from .hulls import Edges, Hull, TabledHull
+from .cores import HULLS, Segment, core_support, over_edges, over_faces
 from .lines import PARALLEL
-from .supports import support
 from .witness import Witness
 
-HULLS = (Hull, TabledHull)
 FACE_A, FACE_B, EDGES = 0.0, 1.0, 2.0
 LEAST = -1e9  # [m] below every separation
-
-
-class Segment(NamedTuple):
-    """The line from −half to +half along z [m]: the core of a capsule; of a sphere it has no length."""
-
-    half: Any
-
-    @property
-    def is_point(self) -> bool:
-        """Whether it is known to have no length."""
-        return isinstance(self.half, float) and self.half == 0.0
 
 
 class Feature(NamedTuple):
@@ -96,12 +81,7 @@ def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]
         candidate = _face(normal, normal * offset, b, X_AB, kind)
         return {"best": _flat(_larger(_restored(best), candidate))}
 
-    start = {"best": np.array([LEAST, *np.zeros(13)])}
-    if isinstance(a, TabledHull):
-        items = {"k": np.arange(float(a.table.face_count))}
-        return [_restored(scan(lambda best, k: better(best, *a.face(k)), items, start)["best"][-1])]
-    normals, offsets = a.faces
-    return [_restored(scan(better, {"normal": normals, "offset": offsets}, start)["best"][-1])]
+    return [_restored(over_faces(a, better, np.array([LEAST, *np.zeros(13)])))]
 
 
 def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float) -> Candidate:
@@ -170,18 +150,9 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
             feature = Feature(EDGES, side * along_a, start_a, along_b, start_b)
             return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
 
-        return {"best": _over_edges(b, inner, best)}
+        return {"best": over_edges(b, inner, best)}
 
-    return _restored(_over_edges(a, outer, start))
-
-
-def _over_edges(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarray) -> np.ndarray:
-    """step(best, start, direction, left, right) for each edge of a box or hull, one after the other."""
-    if isinstance(shape, TabledHull):
-        items = {"k": np.arange(float(shape.table.edge_count))}
-        return scan(lambda best, k: step(best, *shape.edge(k)), items, {"best": start})["best"][-1]
-    items = dict(zip(Edges._fields, _edges(shape), strict=True))
-    return scan(step, items, {"best": start})["best"][-1]
+    return _restored(over_edges(a, outer, start))
 
 
 def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
@@ -203,33 +174,10 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
 
     if segment.is_point:
         return _restored(start)
-    return _restored(_over_edges(body, step, start))
+    return _restored(over_edges(body, step, start))
 
 
-# ---- shapes and features
-
-
-def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
-    """Like `support`, for segments as well."""
-    if isinstance(shape, Segment):
-        return np.array([0.0, 0.0, 0.0 if shape.is_point else where(d[2] < 0.0, -shape.half, shape.half)])
-    return support(shape, d)
-
-
-def _edges(shape: Any) -> Edges:
-    """Edges of a hull, or of a box, whose size may be traced."""
-    if isinstance(shape, Hull):
-        return shape.edges
-    unit, half = _unit_box().edges, 0.5 * shape.size
-    return Edges(unit.start * half, unit.direction * half, unit.left, unit.right)
-
-
-@cache
-def _unit_box() -> Hull:
-    """The box from −1 to 1."""
-    corners = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-    quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-    return Hull(corners, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
+# ---- features
 
 
 def _larger(x: Candidate, y: Candidate) -> Candidate:

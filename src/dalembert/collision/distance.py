@@ -19,15 +19,15 @@ from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from . import gjk
-from .axes import Segment, core_support, overlap
+from .axes import overlap
 from .candidates import ground_points
+from .cores import Segment, core_support
+from .ellipsoids import between_ellipsoids
 from .ground import Ground, plane
 from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, segment_near_box, unit
-from .penetration import penetration
+from .penetration import ROUND, Pair, penetration
 from .witness import Witness, chosen, inflated, nearer
-
-ROUND = Cylinder | Ellipsoid | Cone
 
 
 def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
@@ -78,6 +78,9 @@ def between(a: Any, b: Any, X_AB: Pose) -> Witness:
             return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
         case Box(), Segment():
             return _segment_box(b, a, X_AB).swapped()
+    if all(isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point) for shape in (a, b)):
+        first, second = (shape if isinstance(shape, Ellipsoid) else None for shape in (a, b))
+        return between_ellipsoids(first, second, X_AB, extent(a) + extent(b))
     return _convex(a, b, X_AB)
 
 
@@ -120,23 +123,12 @@ def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
 def _convex(a: Any, b: Any, X_AB: Pose) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
-    support_a, support_b = partial(core_support, a), partial(core_support, b)
-    near, apart = gjk.nearest(support_a, support_b, X_AB, size)
+    near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size)
     if isinstance(a, ROUND) or isinstance(b, ROUND):
-
-        def preferred(X: Pose) -> list[np.ndarray]:
-            return [unit(-X.p)[1], *_axes(a), *(X.R @ n for n in _axes(b))]
-
-        deep = penetration(support_a, support_b, X_AB, size, preferred, logical_not(apart))
+        deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
     else:
         deep = overlap(a, b, X_AB, logical_not(apart))
     return chosen(apart, near, deep)
-
-
-def _axes(shape: Any) -> list[np.ndarray]:
-    """The directions along which flat sides of a shape lie, and the opposite ones."""
-    normals = shape.faces[0][:20] if isinstance(shape, Hull) else np.eye(3)
-    return [] if isinstance(shape, Segment | Ellipsoid) else [*normals, *-normals]
 
 
 def extent(shape: Any) -> Any:

@@ -38,8 +38,13 @@ class Simplex(NamedTuple):
     used: np.ndarray  # (2,) 1 or 0: the second and the third point
 
 
-def nearest(support_a: Support, support_b: Support, X_AB: Pose, size: Any) -> tuple[Witness, Any]:
-    """The nearest points of two shapes, in A's frame, and whether they are apart at all; size [m] of the shapes."""
+def nearest(
+    support_a: Support, support_b: Support, X_AB: Pose, size: Any, normal: np.ndarray | None = None
+) -> tuple[Witness, Any]:
+    """The nearest points of two shapes, in A's frame, and whether they are apart at all.
+
+    size [m] of the shapes; normal (3,): about that out of B, if it is known.
+    """
 
     def step(a: Any, b: Any, used: Any, v: Any, apart: Any, settled: Any) -> dict[str, Any]:
         new_a, new_b = support_a(-v), support_b(X_AB.R.T @ v)
@@ -60,7 +65,7 @@ def nearest(support_a: Support, support_b: Support, X_AB: Pose, size: Any) -> tu
         "a": np.zeros((3, 3)),
         "b": np.zeros((3, 3)),
         "used": np.array([-1.0, -1.0]),
-        "v": unit(-X_AB.p)[1],
+        "v": unit(-X_AB.p)[1] if normal is None else normal,
         "apart": 1.0,
         "settled": 0.0,
     }

@@ -17,8 +17,8 @@ from dalembert.model.geometry import Ellipsoid, Plane
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .axes import Segment
 from .candidates import ground_points
+from .cores import Segment
 from .distance import between, core, distance, extent
 from .ground import Ground, plane
 from .supports import face, tangents

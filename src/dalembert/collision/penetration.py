@@ -1,108 +1,162 @@
-"""How deep two convex shapes overlap, known only by their farthest points: for round shapes.
+"""How deep two convex shapes overlap, one of which at least is round.
 
 A direction n is found along which the shapes overlap least. Moved apart along n by more than their overlap, they have a
-distance, whose normal is a better direction: the overlap along it is smaller, unless it is n itself. Steps get shorter
-in the ratio of the depth to the radius of curvature; flat sides are found at once. It starts from the two best of a
-set of directions all around, far from each other: which of several minima is the smallest is known when both have been
-followed.
+distance, whose normal is a better direction: the overlap along it is smaller, unless it is n itself. Flat sides are
+found at once; on curved ones the limit of such steps is foreseen. Where one shape has corners and edges, it starts from
+the features that the least overlap can lie across (`features`). Otherwise it starts from the two best of directions all
+around, far from each other: which of several minima is the smallest is known when both have been followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import product
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import held, logical_and, repeat, scan, where
+from dalembert.math import held, logical_or, repeat, where
+from dalembert.model.geometry import Cone, Cylinder, Ellipsoid
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .conditional import computed_where
-from .gjk import Support, nearest
+from .cores import core_support
+from .directions import around, largest
+from .features import flattest, side_normal
+from .gjk import nearest
+from .lines import unit
 from .witness import Witness
 
-_TANGENTS = np.tan(np.linspace(-np.pi / 4, np.pi / 4, 13))
-_GRID = np.array([d for d in product(_TANGENTS, repeat=3) if max(map(abs, d)) > 1.0 - 1e-9])
-DIRECTIONS = _GRID / np.linalg.norm(_GRID, axis=1)[:, None]  # (866, 3): 7.5° apart, on the faces of a cube
-PASSES = 100
+ROUND = Cylinder | Ellipsoid | Cone
+DIRECTIONS = around(9)  # 11° apart
+AROUND = [(np.cos(t), np.sin(t)) for t in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False)]
+PASSES = 60
 SETTLED = 1e-12  # of the size of the shapes: the overlap gets no smaller
-APART = 0.9  # cosine of the angle between the two directions that are started from
+MISSES = 2.0  # passes in which it got no smaller: across an edge the rounding of the normal counts
+STILL = 1e-7  # [rad]: the normal does not turn
 GAP = 0.03  # of the size of the shapes: how far they are moved apart
+SINGULAR = 1e-12  # of the squares of the last changes: what is smaller says nothing about how steps shrink
+TINY = 1e-30
 
 
-def penetration(
-    support_a: Support, support_b: Support, X_AB: Pose, size: Any, preferred: Callable[[Pose], list], wanted: Any
-) -> Witness:
-    """The least overlap of two shapes, in A's frame; where it is not wanted, anything.
+class Pair(NamedTuple):
+    """Two cores in A's frame, and their size [m]."""
 
-    size [m] of the shapes; preferred(X_AB): directions (3,) in A's frame that are also tried at the start.
-    """
-
-    def search(X: Pose) -> np.ndarray:
-        return _search(_Pair(support_a, support_b, X, size), preferred(X))
-
-    numbers = held(computed_where(wanted, search, X_AB, 9))
-    n, a, b = numbers[:3], numbers[3:6], numbers[6:]
-    distance = dot(n, a - X_AB.point(b))
-    return Witness(distance, a, a - distance * n, n)
-
-
-class _Pair(NamedTuple):
-    """Two shapes in A's frame."""
-
-    support_a: Support
-    support_b: Support
+    a: Any
+    b: Any
     X_AB: Pose
     size: Any
 
     def overlap(self, n: np.ndarray) -> Any:
         """How far A must move along n, from B to A, until it is clear of B [m]."""
-        return dot(n, self.X_AB.point(self.support_b(self.X_AB.R.T @ n)) - self.support_a(-n))
-
-    def flattest(self, preferred: list[np.ndarray], other: np.ndarray | None = None) -> np.ndarray:
-        """Overlap and direction (4,) of the best of all directions, or of those far enough from another one."""
-
-        def better(best: np.ndarray, n: np.ndarray) -> np.ndarray:
-            depth = self.overlap(n)
-            smaller = depth < best[0]
-            if other is not None:
-                smaller = logical_and(smaller, dot(n, other) < APART)
-            return where(smaller, np.array([depth, *n]), best)
-
-        start = np.array([np.inf, 0.0, 0.0, 1.0])
-        best = scan(lambda best, n: {"best": better(best, n)}, {"n": DIRECTIONS}, {"best": start})["best"][-1]
-        for n in preferred:
-            best = better(best, n)
-        return best
+        return dot(n, self.X_AB.point(core_support(self.b, self.X_AB.R.T @ n)) - core_support(self.a, -n))
 
     def parted(self, n: np.ndarray, depth: Any) -> Witness:
         """The nearest points after A has moved along n until there is a gap; the point of A where it was before."""
         shift = (depth + GAP * self.size) * n
-        return nearest(self.support_a, self.support_b, Pose(self.X_AB.R, self.X_AB.p - shift), self.size)[0]
+        moved = Pose(self.X_AB.R, self.X_AB.p - shift)
+        return nearest(partial(core_support, self.a), partial(core_support, self.b), moved, self.size, n)[0]
 
 
-def _search(pair: _Pair, preferred: list[np.ndarray]) -> np.ndarray:
+def penetration(pair: Pair, wanted: Any) -> Witness:
+    """The least overlap of two shapes, in A's frame; where it is not wanted, anything."""
+    numbers = held(computed_where(wanted, lambda X: _search(pair._replace(X_AB=X)), pair.X_AB, 9))
+    n, a, b = numbers[:3], numbers[3:6], numbers[6:]
+    distance = dot(n, a - pair.X_AB.point(b))
+    return Witness(distance, a, a - distance * n, n)
+
+
+def _search(pair: Pair) -> np.ndarray:
     """The normal, the point of A, and the point of B in B's frame (9,)."""
-    first = pair.flattest(preferred)
-    depth, n, a = _refined(pair, first)
-    other_depth, other_n, other_a = _refined(pair, pair.flattest(preferred, first[1:]))
-    smaller = other_depth < depth
-    depth, n, a = where(smaller, other_depth, depth), where(smaller, other_n, n), where(smaller, other_a, a)
+    first, *others = (_refined(pair, n) for n in _starts(pair))
+    depth, n, a = first
+    for other_depth, other_n, other_a in others:
+        smaller = other_depth < depth
+        depth, n, a = where(smaller, other_depth, depth), where(smaller, other_n, n), where(smaller, other_a, a)
     return np.array([*n, *a, *(pair.X_AB.R.T @ (a + depth * n - pair.X_AB.p))])
 
 
-def _refined(pair: _Pair, start: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The least overlap near a direction, its direction, and the point of A."""
+def _starts(pair: Pair) -> list[np.ndarray]:
+    """Directions (3,) to start from."""
 
-    def step(depth: Any, n: Any, a: Any, settled: Any) -> dict[str, Any]:
+    def best(away: np.ndarray | None = None) -> np.ndarray:
+        sides = [-_sides(pair.a), _sides(pair.b) @ pair.X_AB.R.T, DIRECTIONS, [unit(-pair.X_AB.p)[1]]]
+        return largest(lambda n: -pair.overlap(n), np.concatenate(sides), away)
+
+    if isinstance(pair.a, ROUND) and isinstance(pair.b, ROUND):
+        first = best()
+        return [first, best(away=first)]
+    if isinstance(pair.b, ROUND):
+        n = -flattest(pair.a, pair.b, pair.X_AB)
+    else:
+        n = pair.X_AB.R @ flattest(pair.b, pair.a, pair.X_AB.inverse())
+    # an ellipsoid may be nearest to a corner, which is no feature that is tried
+    return [n, best()] if isinstance(pair.a, Ellipsoid) or isinstance(pair.b, Ellipsoid) else [n]
+
+
+def _sides(shape: Any) -> np.ndarray:
+    """Outward normals (n, 3) of the flat ends and of the straight side of a round shape, all around."""
+    if not isinstance(shape, Cylinder | Cone):
+        return np.zeros((0, 3))
+    across, along = side_normal(shape)
+    return np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], *([across * x, across * y, along] for x, y in AROUND)])
+
+
+def _refined(pair: Pair, start: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The least overlap near a direction, its direction, and the point of A.
+
+    From n, the nearest points lead to the normal n + r. The limit of such steps is foreseen from how r changed over the
+    last two (Anderson 1965), and taken where the overlap is smaller there.
+    """
+
+    def step(n: Any, depth: Any, best: Any, a: Any, passed: Any, before: Any, missed: Any, _: Any) -> dict:
         w = pair.parted(n, depth)
-        smaller = pair.overlap(w.normal)
-        keep = smaller > depth
-        settled = smaller >= depth - SETTLED * pair.size
-        return {"depth": where(keep, depth, smaller), "n": where(keep, n, w.normal), "a": w.a, "settled": settled}
+        now = np.array([w.normal, w.normal - n])
+        # how the normal and r changed, over the last step and the one before
+        old, older = where(passed > 0.0, now - before[1], 0.0), where(passed > 1.0, before[1] - before[0], 0.0)
+        ahead = unit(w.normal - _foreseen(now[1], old, older))[1]
+        depth_here, depth_ahead = pair.overlap(w.normal), pair.overlap(ahead)
+        further = depth_ahead < depth_here
+        n, depth = where(further, ahead, w.normal), where(further, depth_ahead, depth_here)
+        smaller = depth < best[0]
+        missed = where(depth < best[0] - SETTLED * pair.size, 0.0, missed + 1.0)
+        still = dot(now[1], now[1]) < STILL * STILL
+        return {
+            "n": n,
+            "depth": depth,
+            "best": where(smaller, np.array([depth, *n]), best),
+            "a": w.a,
+            "passed": passed + 1.0,
+            "before": np.array([before[1], now]),
+            "missed": missed,
+            "settled": logical_or(still, missed >= MISSES),
+        }
 
-    begin = {"depth": start[0], "n": start[1:], "a": np.zeros(3), "settled": 0.0}
+    depth = pair.overlap(start)
+    begin = {
+        "n": start,
+        "depth": depth,
+        "best": np.array([depth, *start]),
+        "a": np.zeros(3),
+        "passed": 0.0,
+        "before": np.zeros((2, 2, 3)),
+        "missed": 0.0,
+        "settled": 0.0,
+    }
+
     end = repeat(step, PASSES, begin, settled="settled")
-    return end["depth"], end["n"], end["a"]
+    return end["best"][0], end["best"][1:], end["a"]
+
+
+def _foreseen(r: np.ndarray, old: np.ndarray, older: np.ndarray) -> np.ndarray:
+    """How much of the normal is to be taken back so that r vanishes, as far as r is linear in the last changes.
+
+    old, older (2, 3): changes of the normal and of r.
+    """
+    (g1, r1), (g2, r2) = old, older
+    a11, a12, a22 = dot(r1, r1), dot(r1, r2), dot(r2, r2)
+    least = SINGULAR * (a11 + a22) + TINY
+    a11, a22 = a11 + least, a22 + least
+    b1, b2 = dot(r1, r), dot(r2, r)
+    scale = 1.0 / (a11 * a22 - a12 * a12)
+    return (a22 * b1 - a12 * b2) * scale * g1 + (a11 * b2 - a12 * b1) * scale * g2

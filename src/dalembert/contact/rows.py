@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from dalembert.model import Model
 from dalembert.spatial import Pose, cross
 
 from .candidates import WORLD, Patch
+
+FACE = 3  # points from which on the velocities of two bodies are fewer than those of the points where they touch
 
 
 class Rows(NamedTuple):
@@ -48,6 +51,47 @@ def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch]) -> Rows:
             J.append(_along(frame, motion[3:]))
             spins.append(_along(frame, motion[:3]))
     return Rows(np.array(gaps), np.array(positions), np.array(axes), np.concatenate(J), np.concatenate(spins))
+
+
+class PairMotions(NamedTuple):
+    """Rows of k candidates as those of the pairs of bodies that touch there: J = P B, spin = S B.
+
+    B (m, nv): of a pair with three points or more, the six velocities at which one body moves past the other; of
+    others the rows of their points. P, S (3 k, m).
+    """
+
+    B: np.ndarray
+    P: np.ndarray
+    S: np.ndarray
+
+
+def pair_motions(model: Model, q: np.ndarray, patches: Sequence[Patch], rows: Rows) -> PairMotions | None:
+    """The rows of all points that may touch at q (nq,), by pairs of bodies; None: no pair has three points."""
+    X, pairs = poses(model, q), [(patch.first, patch.second) for patch in patches for _ in patch.names]
+    counts = Counter(pairs)
+    faces = [pair for pair, count in counts.items() if count >= FACE]
+    if not faces:
+        return None
+    places = {pair: slice(6 * i, 6 * i + 6) for i, pair in enumerate(faces)}
+    alone = [i for i, pair in enumerate(pairs) if counts[pair] < FACE]
+    at = {i: slice(6 * (len(faces) + n), 6 * (len(faces) + n + 1)) for n, i in enumerate(alone)}
+    B = np.zeros((6 * (len(faces) + len(alone)), model.nv), object)
+    P, S = np.zeros((2, 3 * len(pairs), len(B)), object)
+    for first, second in faces:
+        B[places[first, second]] = point_motion(model, X, q, first, X[first].p)
+        if second != WORLD:
+            B[places[first, second]] -= point_motion(model, X, q, second, X[first].p)
+    for i, pair in enumerate(pairs):
+        here = slice(3 * i, 3 * i + 3)
+        if i in at:
+            B[at[i]] = np.concatenate([rows.spin[here], rows.J[here]])
+            S[here, at[i]], P[here, at[i]] = np.eye(6)[:3], np.eye(6)[3:]
+        else:
+            arm, frame = rows.position[i] - X[pair[0]].p, rows.axes[i]
+            turned = np.array([cross(arm, axis) for axis in frame])
+            S[here, places[pair]] = np.concatenate([frame, np.zeros((3, 3))], axis=1)
+            P[here, places[pair]] = np.concatenate([turned, frame], axis=1)
+    return PairMotions(B, P, S)
 
 
 def _along(frame: np.ndarray, motion: np.ndarray) -> np.ndarray:

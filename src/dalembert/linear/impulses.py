@@ -25,13 +25,15 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 
-from .cones import contact_block, contact_impulse, slip_where_sliding, yielding_contact
+from .cones import TINY, contact_block, contact_impulse, slip_where_sliding, yielding_contact
 from .general import solve
 from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved_problem
 from .order import elimination_order
 from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
 from .zeros import nonzeros, sparse_product
+
+RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
 
 
 class Moment(NamedTuple):
@@ -63,6 +65,17 @@ class Carrier(NamedTuple):
         """Columns Y (m, n) in coordinates with the inertia diag(1/r), from which some motions may be taken away."""
         return cls(np.diag(1.0 / r), Y.T, (Y.T * r).T, Y)
 
+    def condensed(self, P: np.ndarray) -> Carrier:
+        """Rows P (n, k) of the rows of this carrier, in the velocities of these, which are fewer than those of bodies.
+
+        Where some of them cannot move apart from others, they nearly cannot: what is solved for is not exact there, and
+        corrected by what the impulses do.
+        """
+        W = sparse_product(self.X.T, self.Y)
+        least = TINY + sum(np.diag(W))
+        inertia = factor(W + np.diag([RIGID * (x + RIGID * least) for x in np.diag(W)])).solve(np.eye(len(W)))
+        return Carrier(inertia, P, sparse_product(W, P.T), P.T)
+
     def some(self, rows: Sequence[int]) -> Carrier:
         """Of some rows alone."""
         at = list(rows)
@@ -91,8 +104,18 @@ def constraint_impulses(
     p, slip = (np.zeros(len(c)), np.zeros(len(mu))) if start is None else start
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
-    compliance = np.zeros(len(laws)) if give is None else give
-    return solved_problem(_EachContact(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
+    return solved_problem(contact_problem(carrier, c, mu, laws, give), (p, slip), tolerance, finer)
+
+
+def contact_problem(
+    carrier: Carrier,
+    c: np.ndarray,
+    mu: Sequence[Any] = (),
+    laws: Sequence[Law | Moment] = (),
+    give: np.ndarray | None = None,
+) -> Problem:
+    """What `constraint_impulses` solves."""
+    return _EachContact(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
 
 
 class Rows:

@@ -150,7 +150,10 @@ def needs(step: Step) -> tuple[Scalar, ...]:
 
 
 def fuse(order: list[Scalar], roots: list[Scalar]) -> list[Step]:
-    """Steps of a schedule with products folded into the sums that use them, where every use of a product allows it."""
+    """Steps of a schedule with products folded into the sums that use them, where every use of a product allows it.
+
+    Of two products the older one is folded, in differences as in sums: legs that turn the other way stay alike.
+    """
     users: Counter[int] = Counter()
     summed: Counter[int] = Counter()
     for node in order:
@@ -166,7 +169,7 @@ def fuse(order: list[Scalar], roots: list[Scalar]) -> list[Step]:
         if node.op in ("add", "sub"):
             options = [k for k, a in enumerate(node.args) if a.id in foldable]
             if options:
-                k = min(options, key=lambda k: users[node.args[k].id])
+                k = min(options, key=lambda k: (users[node.args[k].id], node.args[k].id))
                 chosen[node.id] = k
                 taken[node.args[k].id] += 1
     vanished = {id for id in foldable if taken[id] == users[id]}

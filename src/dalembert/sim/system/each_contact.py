@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.contact import ContactLaw
-from dalembert.contact.rows import contact_rows
+from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
 
 from ..elements.contact import Memory, RigidContact
@@ -31,10 +31,18 @@ if TYPE_CHECKING:
 MOST_HELD = 8  # contacts up to which holding all of them at once takes less time than the sweeps that it saves
 
 
+class Faces(NamedTuple):
+    """Rows of contacts and their moments, P B: of the velocities B (m, nv) of pairs of bodies, P (n, m)."""
+
+    P: np.ndarray
+    B: np.ndarray
+
+
 class Touching(NamedTuple):
     """k contacts: gap (k,) [m], J (3 k, nv) of their velocities, laws, and what the step before left of them.
 
-    moments: (contact, axis) of friction about axes, and spin (m, nv) of them.
+    moments: (contact, axis) of friction about axes, and spin (m, nv) of them. faces: rows of contacts and moments by
+    pairs of bodies, where these have fewer.
     """
 
     gap: np.ndarray
@@ -43,6 +51,7 @@ class Touching(NamedTuple):
     moments: Sequence[tuple[int, int]]
     spin: np.ndarray
     memory: Memory
+    faces: Faces | None = None
 
 
 def every_candidate(system: System, element: RigidContact, at: Situated) -> Touching:
@@ -50,7 +59,13 @@ def every_candidate(system: System, element: RigidContact, at: Situated) -> Touc
     touching, moments = contact_rows(system.model, at.q, element.patches), element.moments
     spins = touching.spin.reshape(len(element.names), 3, -1)
     spin = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), system.model.nv)
-    return Touching(touching.gap, touching.J, element.laws, moments, spin, at.memory)
+    faces = None
+    if (motions := pair_motions(system.model, at.q, element.patches, touching)) is not None:
+        P = np.concatenate([motions.P, motions.S[[3 * i + axis for i, axis in moments]]])
+        used = nonzeros(P).any(axis=0)
+        if used.sum() < system.model.nv:
+            faces = Faces(P[:, used], motions.B[used])
+    return Touching(touching.gap, touching.J, element.laws, moments, spin, at.memory, faces)
 
 
 class EachContact(ContactImpulses):
@@ -59,10 +74,18 @@ class EachContact(ContactImpulses):
     def __init__(self, system: System, element: RigidContact, at: Situated, touching: Touching) -> None:
         super().__init__(system, element, at)
         self.touching, memory, moments, k = touching, touching.memory, touching.moments, len(touching.gap)
-        self.gap, self.contact_rows = touching.gap, np.concatenate([touching.J, touching.spin])
-        self.all = self.bodies.carrier(np.concatenate([self.contact_rows, self.rows.J[self.switching]]))
-        self.before = np.concatenate([sparse_product(self.contact_rows, self.v), self.row_before])
-        self.free = self.before + sparse_product(self.all.X.T, self.kick)
+        self.gap, self.faces = touching.gap, None if len(self.row_before) else touching.faces
+        self.contact_rows = np.concatenate([touching.J, touching.spin])
+        if self.faces is None:
+            self.all = self.bodies.carrier(np.concatenate([self.contact_rows, self.rows.J[self.switching]]))
+            self.before = np.concatenate([sparse_product(self.contact_rows, self.v), self.row_before])
+            self.free = self.before + sparse_product(self.all.X.T, self.kick)
+        else:
+            self.of_faces = self.bodies.carrier(self.faces.B)
+            self.all = self.of_faces.condensed(self.faces.P)
+            before = sparse_product(self.faces.B, self.v)
+            free = before + sparse_product(self.of_faces.X.T, self.kick)
+            self.before, self.free = (sparse_product(self.faces.P, x) for x in (before, free))
         levers = [(law.torsion, law.rolling, law.rolling) for law in touching.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         self.laws += self.row_laws
@@ -93,11 +116,11 @@ class EachContact(ContactImpulses):
             solution = without_gain(impulses, self.before, self.free, responded)
         else:
             solution = impulses(True)
-        w, n = sparse_product(self.all.Y, solution.p), len(self.contact_rows)
+        w, n = self._pushed(solution.p), len(self.contact_rows)
         p, turned, rows = np.split(solution.p, [3 * len(self.gap), n])
         impacts, friction, recovery = 0.0, 0.0, 0.0
         if self.system.layout.nw:
-            mean = 0.5 * (self.before[:n] + sparse_product(self.contact_rows, self.velocity(w)))
+            mean = 0.5 * (self.before[:n] + self._velocities(self.velocity(w)))
             lost = -solution.p[:n] * mean
             normals = lost[: len(p) : 3]
             lifts = [recovered(heat, gap) for heat, gap in zip(normals, self.gap, strict=True)]
@@ -105,6 +128,17 @@ class EachContact(ContactImpulses):
         rolling = self.rolling.reshape(-1)
         after = Memory(p, turned, rows, solution.slip, rolling, np.zeros(0), *self.counts(solution))
         return Solved(w, after, impacts, friction, recovery)
+
+    def _pushed(self, p: np.ndarray) -> np.ndarray:
+        """Y p (nv,) of all impulses."""
+        w = sparse_product(self.all.Y, p)
+        return w if self.faces is None else sparse_product(self.of_faces.Y, w)
+
+    def _velocities(self, v: np.ndarray) -> np.ndarray:
+        """Of contacts and moments, at velocities v (nv,) of the robot."""
+        if self.faces is None:
+            return sparse_product(self.contact_rows, v)
+        return sparse_product(self.faces.P, sparse_product(self.faces.B, v))
 
     def _starts_anew(self) -> bool:
         """Whether nothing is known of a step before, and contacts alone, each on bodies of its own, are solved for."""
