@@ -193,8 +193,8 @@ class GatheredImpulses(ContactImpulses):
         after |= {"rolling": columns["rolling"], "one_more": columns["one_more"][:, None]}
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        p, turned, *others = (part.ravel() for part in parts)
-        return Solved(w, Memory(p, turned, rows, *others, *self.counts(solution)), *lost)
+        p, turned, slip, rolling, numbers = (part.ravel() for part in parts)
+        return Solved(w, Memory(p, turned, rows, slip, rolling, numbers, *self.counts(solution)), *lost)
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
