@@ -348,7 +348,7 @@ def test_the_base_of_a_robot_above_a_floor_is_the_robot() -> None:
 
 
 def test_locked_joints_keep_their_share_of_a_tendon() -> None:
-    """Its length is shoulder − elbow / 2: held at 0.4, the elbow's part goes to the lengths at which the spring rests."""
+    """Its length is shoulder − elbow / 2: held at 0.4, the elbow's part goes to the spring's rest."""
     robot = load(SPRUNG)
     (tendon,) = robot.edit().lock(elbow=0.4).done().model.mujoco.tendons
     assert tendon.joints == (("shoulder", 1.0),) and tendon.stiffness == 30.0
