@@ -25,7 +25,7 @@ from .zeros import mirrored, sparse_product
 
 DEPENDENT = 1e-5  # of its diagonal entry: a pivot below this, also of float32, belongs to what others hold already
 PASSES = 10  # at most, of contacts one beside another
-HALTING = 0.5  # a pass that changes more than this share of what the one before it changed is slow
+HALTING = 0.5  # a pass that leaves more than this share of the error before it is slow
 
 
 class Held(NamedTuple):
@@ -65,26 +65,30 @@ def impulses_one_beside_another(
 ) -> ConstraintImpulses:
     """From impulses p (3 k,) on, each contact on its law beside the others as they were, and again (Jacobi).
 
-    It ends where a pass is slow. Contacts of a pass do not wait for each other: they can be lanes of one vector.
+    What the others have changed in a pass is a contact's error. It ends where that falls slowly. Contacts of a pass do
+    not wait for each other: they can be lanes of one vector.
     """
     places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
     blocks, scale = [contact_block(G[at, at]) for at in places], largest(c)
 
-    def one_pass(p: np.ndarray, slip: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+    def beside(p: np.ndarray) -> np.ndarray:
+        """Velocities (k, 3) of each contact without its own impulse."""
         u = c + sparse_product(G, p)
-        impulses, slips, changes = [], [], []
-        for at, block, friction, s in zip(places, blocks, mu, slip, strict=True):
-            new, slipped, change = contact_impulse_on_lanes(block, friction, u[at] - block.W @ p[at], s)
-            impulses.append(new)
-            slips.append(slipped)
-            changes.append(reduce(maximum, [change, *(block.size * absolute(new - p[at]))]))
-        change = reduce(maximum, changes)
-        done = where(change > HALTING * before, 1.0, settled(change, tolerance, scale))
-        return {"p": np.concatenate(impulses), "slip": np.array(slips), "change": change, "done": done}
+        return np.array([u[at] - block.W @ p[at] for at, block in zip(places, blocks, strict=True)])
 
-    end = repeat(one_pass, PASSES, {"p": p, "slip": np.zeros(len(mu)), "change": ANY, "done": 0.0}, "done")
-    done = settled(end["change"], tolerance, scale)
-    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["passes"], done)
+    def one_pass(p: np.ndarray, slip: np.ndarray, b: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+        each = [contact_impulse_on_lanes(*contact) for contact in zip(blocks, mu, b, slip, strict=True)]
+        p = np.concatenate([impulse for impulse, _, _ in each])
+        after = beside(p)
+        missed = [reduce(maximum, [e, *absolute(x)]) for (_, _, e), x in zip(each, after - b, strict=True)]
+        error = reduce(maximum, missed)
+        done = where(error > HALTING * before, 1.0, settled(error, tolerance, scale))
+        return {"p": p, "slip": np.array([s for _, s, _ in each]), "b": after, "error": error, "done": done}
+
+    begin = {"p": p, "slip": np.zeros(len(mu)), "b": beside(p), "error": ANY, "done": 0.0}
+    end = repeat(one_pass, PASSES, begin, "done")
+    done = settled(end["error"], tolerance, scale)
+    return ConstraintImpulses(end["p"], end["slip"], end["error"], end["passes"], done)
 
 
 def _state(x: ConstraintImpulses) -> dict[str, Any]:

@@ -60,22 +60,41 @@ def contact_block(W: np.ndarray) -> Block:
 
 def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
     """p (3,), slip, and the velocity that the change of the slip makes, for velocities b (3,) without p."""
-    held, slides = _held(block, mu, b)
+    p, slipped, moved, _ = _branched(block, mu, b, slip)
+    return p, slipped, moved
 
-    def sliding(_: np.ndarray, slip: Any, moved: Any, done: Any) -> dict[str, Any]:
-        p, slipped, moved = _slid(block, mu, b, slip)
-        return {"p": p, "slip": slipped, "moved": moved, "done": 1.0}
 
-    begin = {"p": held, "slip": where(slides, slip, 0.0), "moved": 0.0, "done": where(slides, 0.0, 1.0)}
-    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
-    return end["p"], end["slip"], end["moved"]
+def contact_impulse_and_error(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
+    """p (3,) and slip of `contact_impulse`, and the velocity by which its law is missed, were all others right."""
+    p, slipped, _, error = _branched(block, mu, b, slip)
+    return p, slipped, error
 
 
 def contact_impulse_on_lanes(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
-    """`contact_impulse` without a branch, so that contacts can be lanes of one vector."""
+    """`contact_impulse_and_error` without a branch, so that contacts can be lanes of one vector."""
     held, slides = _held(block, mu, b)
-    p, slipped, moved = _slid(block, mu, b, where(slides, slip, 0.0))
-    return where(slides, p, held), where(slides, slipped, 0.0), where(slides, moved, 0.0)
+    slid = _slid(block, mu, b, where(slides, slip, 0.0))
+    return where(slides, slid.p, held), where(slides, slid.slip, 0.0), where(slides, slid.error, 0.0)
+
+
+class _Slid(NamedTuple):
+    """A contact that slides: p (3,), its slip, and velocities: that the change of the slip makes, of its error."""
+
+    p: np.ndarray
+    slip: Any
+    moved: Any
+    error: Any
+
+
+def _branched(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
+    held, slides = _held(block, mu, b)
+
+    def sliding(_p: np.ndarray, slip: Any, _moved: Any, _error: Any, _done: Any) -> dict[str, Any]:
+        return _slid(block, mu, b, slip)._asdict() | {"done": 1.0}
+
+    begin = _Slid(held, where(slides, slip, 0.0), 0.0, 0.0)._asdict() | {"done": where(slides, 0.0, 1.0)}
+    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
+    return _Slid(end["p"], end["slip"], end["moved"], end["error"])
 
 
 def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -86,8 +105,8 @@ def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
     return where(logical_and(closed, sticks), held, 0.0), logical_and(closed, logical_not(sticks))
 
 
-def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
-    """p (3,) of a contact that slides, one Newton step for its slip, and the velocity that the change of it makes."""
+def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
+    """A contact that slides, after one Newton step for its slip."""
     _, r, w, S, determinant, _, _ = block
     f = b[1:] - w * (b[0] * r)
 
@@ -108,7 +127,8 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, 
     t = tangents(slipped, -f)
     pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
-    return p, slipped, length * absolute(slipped - slip)
+    error = (S[0, 0] + S[1, 1] + slipped) * absolute(length - mu * pushed)
+    return _Slid(p, slipped, length * absolute(slipped - slip), error)
 
 
 def yielding_contact(

@@ -25,15 +25,24 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 
-from .cones import TINY, contact_block, contact_impulse, slip_where_sliding, yielding_contact
+from .cones import (
+    TINY,
+    contact_block,
+    contact_impulse,
+    contact_impulse_and_error,
+    slip_where_sliding,
+    yielding_contact,
+)
 from .general import solve
 from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved_problem
 from .order import elimination_order
 from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
-from .zeros import nonzeros, sparse_product
+from .zeros import mirrored, nonzeros, sparse_product
 
 RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
+
+FEW = 5  # contacts without rows for which sweeps with G take less time
 
 
 class Moment(NamedTuple):
@@ -115,7 +124,8 @@ def contact_problem(
     give: np.ndarray | None = None,
 ) -> Problem:
     """What `constraint_impulses` solves."""
-    return _EachContact(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+    kind = _FewContacts if 0 < len(mu) <= FEW and not len(laws) else _EachContact
+    return kind(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
 
 
 class Rows:
@@ -253,6 +263,34 @@ class _EachContact(Problem):
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A⁻¹ b: symmetric but for the friction of contacts."""
         return solve(A, b) if self.with_contacts else factor(A, elimination_order(nonzeros(A))).solve(b)
+
+
+class _FewContacts(_EachContact):
+    """Contacts alone, so few that G takes less work than what carries them."""
+
+    def __init__(self, *problem: Any) -> None:
+        super().__init__(*problem)
+        self.G = mirrored(sparse_product(self.all.X.T, self.all.Y))
+
+    def carried(self, p: np.ndarray) -> np.ndarray:
+        """Nothing: sweeps take G."""
+        return np.zeros(0)
+
+    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Impulses, slips, and the largest velocity by which laws are missed, after each contact in turn.
+
+        Each is on its law beside the others as they were then; what the later ones have changed since is its error.
+        """
+        before, p, slip, errors = p, p.astype(object), slip.astype(object), []
+        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+            others = [j for other in (*self.places[i + 1 :], *self.places[:i]) for j in other]  # changed last: last
+            b = self.c[at] + sparse_product(self.G[np.ix_(at, others)], p[others])
+            p[at], slip[i], error = contact_impulse_and_error(block, self.mu[i], b, slip[i])
+            errors.append(error)
+        for i, at in enumerate(self.places[:-1]):
+            later = slice(3 * i + 3, None)
+            errors += list(absolute(sparse_product(self.G[at, later], p[later] - before[later])))
+        return numbers(p), numbers(slip), w, reduce(maximum, errors)
 
 
 def moment_law(lever: Any, normal: Any) -> Law:

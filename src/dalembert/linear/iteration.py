@@ -65,6 +65,10 @@ class Problem(ABC):
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w = Y p of all contacts and rows."""
 
+    def carried(self, p: np.ndarray) -> np.ndarray:
+        """What sweeps carry on beside the impulses."""
+        return self.pushed(p)
+
     @abstractmethod
     def velocities(self, w: np.ndarray) -> np.ndarray:
         """u = c + Xᵀ w of all contacts and rows."""
@@ -134,7 +138,7 @@ class _Iteration:
             done = where(change > slow * before, 1.0, self.settled(change, tolerance))
             return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
 
-        begin = {"p": p, "slip": slip, "w": self.problem.pushed(p), "change": ANY, "done": done}
+        begin = {"p": p, "slip": slip, "w": self.problem.carried(p), "change": ANY, "done": done}
         return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
