@@ -18,7 +18,7 @@ from dalembert.math import logical_and, logical_not, logical_or, maximum, minimu
 
 from .cones import TINY, contact_block, contact_impulse_on_lanes
 from .impulses import Carrier, constraint_impulses, contact_problem
-from .iteration import ACCURACY, ConstraintImpulses, largest, newton_correction, settled
+from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, largest, newton_correction, settled
 from .row_laws import ANY
 from .symmetric import factor
 from .zeros import mirrored, sparse_product
@@ -47,7 +47,7 @@ def impulses_from_rest(
         return _state(solution._replace(passes=count + solution.passes))
 
     def moved(p: np.ndarray, *_: Any) -> dict[str, Any]:
-        alone = impulses_one_beside_another(G, c, mu, p, tolerance if finer is None else finer)
+        alone = impulses_one_beside_another(G, c, mu, p, tolerance, finer)
         return _state(_solution(repeat(swept, 1, _state(alone), "done")))
 
     def let_go(p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
@@ -61,33 +61,34 @@ def impulses_from_rest(
 
 
 def impulses_one_beside_another(
-    G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray, tolerance: Any
+    G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray, tolerance: Any, finer: Any = None
 ) -> ConstraintImpulses:
     """From impulses p (3 k,) on, each contact on its law beside the others as they were, and again (Jacobi).
 
-    What the others have changed in a pass is a contact's error. It ends where that falls slowly. Contacts of a pass do
-    not wait for each other: they can be lanes of one vector.
+    A contact's error is what the others have changed in a pass, and its velocity where it sticks. The passes end where
+    that falls slowly. Contacts of a pass do not wait for each other: they can be lanes of one vector.
     """
     places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
     blocks, scale = [contact_block(G[at, at]) for at in places], largest(c)
+    finer = tolerance if finer is None else finer
+    target = minimum(finer, WELL_WITHIN * tolerance)
 
-    def beside(p: np.ndarray) -> np.ndarray:
-        """Velocities (k, 3) of each contact without its own impulse."""
+    def one_pass(p: np.ndarray, slip: np.ndarray, u: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+        b = [u[at] - block.W @ p[at] for at, block in zip(places, blocks, strict=True)]
+        impulses, slips, errors = zip(*map(contact_impulse_on_lanes, blocks, mu, b, slip), strict=True)
+        p = np.concatenate(impulses)
         u = c + sparse_product(G, p)
-        return np.array([u[at] - block.W @ p[at] for at, block in zip(places, blocks, strict=True)])
-
-    def one_pass(p: np.ndarray, slip: np.ndarray, b: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
-        each = [contact_impulse_on_lanes(*contact) for contact in zip(blocks, mu, b, slip, strict=True)]
-        p = np.concatenate([impulse for impulse, _, _ in each])
-        after = beside(p)
-        missed = [reduce(maximum, [e, *absolute(x)]) for (_, _, e), x in zip(each, after - b, strict=True)]
+        missed = list(errors)
+        for at, block, was, slipped in zip(places, blocks, b, slips, strict=True):
+            sticks = logical_and(p[at][0] > 0.0, slipped == 0.0)
+            missed += list(absolute(where(sticks, u[at], u[at] - block.W @ p[at] - was)))
         error = reduce(maximum, missed)
-        done = where(error > HALTING * before, 1.0, settled(error, tolerance, scale))
-        return {"p": p, "slip": np.array([s for _, s, _ in each]), "b": after, "error": error, "done": done}
+        done = where(error > HALTING * before, 1.0, settled(error, target, scale))
+        return {"p": p, "slip": np.array(slips), "u": u, "error": error, "done": done}
 
-    begin = {"p": p, "slip": np.zeros(len(mu)), "b": beside(p), "error": ANY, "done": 0.0}
+    begin = {"p": p, "slip": np.zeros(len(mu)), "u": c + sparse_product(G, p), "error": ANY, "done": 0.0}
     end = repeat(one_pass, PASSES, begin, "done")
-    done = settled(end["error"], tolerance, scale)
+    done = settled(end["error"], finer, scale)
     return ConstraintImpulses(end["p"], end["slip"], end["error"], end["passes"], done)
 
 

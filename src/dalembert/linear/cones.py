@@ -11,7 +11,7 @@ always is a root, also where a light part is steeper than the cone; each call ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ def contact_block(W: np.ndarray) -> Block:
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     determinant = S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1]
-    tangents = np.array([[S[1, 1], -S[0, 1]], [-S[0, 1], S[0, 0]]]) / determinant
+    tangents = np.array([[S[1, 1], -S[0, 1]], [-S[0, 1], S[0, 0]]]) * (1.0 / determinant)
     across = -r * (tangents @ w)
     inverse = np.block([[np.array([[r * (1.0 - w @ across)]]), across[None]], [across[:, None], tangents]])
     return Block(W, r, w, S, determinant, np.diag(W), inverse)
@@ -60,14 +60,12 @@ def contact_block(W: np.ndarray) -> Block:
 
 def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
     """p (3,), slip, and the velocity that the change of the slip makes, for velocities b (3,) without p."""
-    p, slipped, moved, _ = _branched(block, mu, b, slip)
-    return p, slipped, moved
+    return _branched(block, mu, b, slip, lambda slid: slid.moved)
 
 
 def contact_impulse_and_error(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
-    """p (3,) and slip of `contact_impulse`, and the velocity by which its law is missed, were all others right."""
-    p, slipped, _, error = _branched(block, mu, b, slip)
-    return p, slipped, error
+    """p (3,) and slip of `contact_impulse`, and the velocity by which one that slides misses its law, given b."""
+    return _branched(block, mu, b, slip, lambda slid: slid.error)
 
 
 def contact_impulse_on_lanes(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
@@ -86,15 +84,19 @@ class _Slid(NamedTuple):
     error: Any
 
 
-def _branched(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
+def _branched(
+    block: Block, mu: Any, b: np.ndarray, slip: Any, measure: Callable[[_Slid], Any]
+) -> tuple[np.ndarray, Any, Any]:
+    """p (3,), slip, and a measure of a contact that slides."""
     held, slides = _held(block, mu, b)
 
-    def sliding(_p: np.ndarray, slip: Any, _moved: Any, _error: Any, _done: Any) -> dict[str, Any]:
-        return _slid(block, mu, b, slip)._asdict() | {"done": 1.0}
+    def sliding(_p: np.ndarray, slip: Any, _measured: Any, _done: Any) -> dict[str, Any]:
+        slid = _slid(block, mu, b, slip)
+        return {"p": slid.p, "slip": slid.slip, "measured": measure(slid), "done": 1.0}
 
-    begin = _Slid(held, where(slides, slip, 0.0), 0.0, 0.0)._asdict() | {"done": where(slides, 0.0, 1.0)}
+    begin = {"p": held, "slip": where(slides, slip, 0.0), "measured": 0.0, "done": where(slides, 0.0, 1.0)}
     end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
-    return _Slid(end["p"], end["slip"], end["moved"], end["error"])
+    return end["p"], end["slip"], end["measured"]
 
 
 def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -110,10 +112,15 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     _, r, w, S, determinant, _, _ = block
     f = b[1:] - w * (b[0] * r)
 
+    trace = S[0, 0] + S[1, 1]
+
+    def reciprocal(s: Any) -> Any:
+        """Of the determinant of S + s."""
+        return 1.0 / (determinant + s * (trace + s))
+
     def tangents(s: Any, x: np.ndarray) -> np.ndarray:
         """(S + s)⁻¹ x."""
-        reciprocal = 1.0 / (determinant + s * (S[0, 0] + S[1, 1] + s))
-        return reciprocal * np.array([(S[1, 1] + s) * x[0] - S[0, 1] * x[1], (S[0, 0] + s) * x[1] - S[0, 1] * x[0]])
+        return reciprocal(s) * np.array([(S[1, 1] + s) * x[0] - S[0, 1] * x[1], (S[0, 0] + s) * x[1] - S[0, 1] * x[0]])
 
     def normal(t: np.ndarray) -> Any:
         return -(b[0] + w @ t) * r
@@ -121,13 +128,14 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     t = tangents(slip, -f)
     rate, square, pushed = tangents(slip, t), t @ t + TINY, normal(t)
     length = sqrt(square)
-    least = maximum(-SLOPE * mu * r * b[0] / sqrt(f @ f + TINY), TINY)
+    shortest = (determinant / trace + slip) * reciprocal(slip)  # |p_t| / |f| is no less
+    least = maximum(-SLOPE * mu * r * b[0] * shortest, TINY)
     slope = mu * (((w @ rate) * r) * square + pushed * (t @ rate))  # of mu p_n / |p_t|, times |p_t|³
-    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * (length * square)), 0.0, MOST)
+    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * square), 0.0, MOST)
     t = tangents(slipped, -f)
     pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
-    error = (S[0, 0] + S[1, 1] + slipped) * absolute(length - mu * pushed)
+    error = (trace + slipped) * absolute(length - mu * pushed)
     return _Slid(p, slipped, length * absolute(slipped - slip), error)
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import maximum
+from dalembert.math import logical_and, maximum, where
 
 from .cones import (
     TINY,
@@ -34,7 +34,7 @@ from .cones import (
     yielding_contact,
 )
 from .general import solve
-from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved_problem
+from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, numbers, solved_problem
 from .order import elimination_order
 from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
@@ -268,6 +268,8 @@ class _EachContact(Problem):
 class _FewContacts(_EachContact):
     """Contacts alone, so few that G takes less work than what carries them."""
 
+    aim = WELL_WITHIN
+
     def __init__(self, *problem: Any) -> None:
         super().__init__(*problem)
         self.G = mirrored(sparse_product(self.all.X.T, self.all.Y))
@@ -281,15 +283,17 @@ class _FewContacts(_EachContact):
 
         Each is on its law beside the others as they were then; what the later ones have changed since is its error.
         """
-        before, p, slip, errors = p, p.astype(object), slip.astype(object), []
+        before, p, slip, errors, left = p, p.astype(object), slip.astype(object), [], []
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             others = [j for other in (*self.places[i + 1 :], *self.places[:i]) for j in other]  # changed last: last
             b = self.c[at] + sparse_product(self.G[np.ix_(at, others)], p[others])
             p[at], slip[i], error = contact_impulse_and_error(block, self.mu[i], b, slip[i])
             errors.append(error)
-        for i, at in enumerate(self.places[:-1]):
+            sticks = logical_and(p[3 * i] > 0.0, slip[i] == 0.0)
+            left.append(where(sticks, b + block.W @ p[at], 0.0))  # not 0 where few freedoms carry it
+        for i, at in enumerate(self.places):
             later = slice(3 * i + 3, None)
-            errors += list(absolute(sparse_product(self.G[at, later], p[later] - before[later])))
+            errors += list(absolute(left[i] + sparse_product(self.G[at, later], p[later] - before[later])))
         return numbers(p), numbers(slip), w, reduce(maximum, errors)
 
 
