@@ -7,9 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot, elements
+from dalembert import Contact, ModelBuilder, Robot, elements, function
+from dalembert.contact import candidates
+from dalembert.graph import jacobian
 from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.sim.elements import contact as element
+from dalembert.sim.rigid_dynamics import rigid_dynamics, rigid_dynamics_in_slots
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, assert_close
 
 STEP = 2e-3
@@ -114,3 +117,27 @@ def test_stops_and_moments_beside_slots(slots):
             x = step(*x)
         ends.append(x[0])
     assert np.abs(ends[1] - ends[0]).max() < CONTACT_SOLVER
+
+
+def test_accelerations_of_a_state_in_slots_are_those_of_a_place_for_each_candidate():
+    """Standing, lying, sliding, flying; of the forces, too, and of slopes where nothing is shared in many ways."""
+    robot, rng = tumbler(), np.random.default_rng(3)
+    model, patches = robot.model, candidates(robot.model, CONTACT)
+
+    def compiled(law):
+        def both(q, v, tau):
+            a, force, gap = law(model, patches, q, v, tau)
+            return np.concatenate([a, force.ravel(), gap, jacobian(np.arange(1.0, 8.0) @ a, np.concatenate([v, tau]))])
+
+        return function(both, robot)
+
+    q, v = thrown(12)
+    q[:4, 3:7], q[:4, 7] = [1.0, 0.0, 0.0, 0.0], np.pi / 2  # the box flat on the ground, the leg up
+    v[:8], v[2:4, 3], tau = 0.0, 0.5, 0.3 * rng.standard_normal((12, model.nv))
+    lowest = robot.contact_dynamics(q, v, tau, contact=CONTACT).gap.min(axis=1)
+    q[:10, 2] -= lowest[:10]  # they touch, two of them fly
+    each, slots = (compiled(law)(q, v, tau) for law in (rigid_dynamics, rigid_dynamics_in_slots))
+    n, k = model.nv, model.nv + 4 * sum(len(patch.names) for patch in patches)
+    assert (np.abs(each[:8, n:k]).max(axis=1) > 1.0).all()  # pushed
+    assert_close(slots[:, :k], each[:, :k], CONTACT_SOLVER, scale=np.abs(each[:, :k]).max())
+    assert_close(slots[4:, k:], each[4:, k:], CONTACT_SOLVER, scale=np.abs(each[4:, k:]).max())

@@ -99,6 +99,22 @@ class Problem(ABC):
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A⁻¹ b."""
 
+    def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
+        """What a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""
+        return None
+
+
+class Unsettled(NamedTuple):
+    """A part of a problem, which does not depend on what is left out, where it starts, and how to put it back.
+
+    restored: from p and slip of the part to those of the whole.
+    """
+
+    problem: Problem
+    p: np.ndarray
+    slip: np.ndarray
+    restored: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
 
 def solved_problem(
     problem: Problem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
@@ -106,7 +122,7 @@ def solved_problem(
     """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
     p, slip = start
     scale = largest([*problem.scale_of, *(problem.sizes * p)])
-    iteration = _Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
+    iteration = Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
     target = iteration.finer if problem.aim == 1.0 else minimum(iteration.finer, problem.aim * tolerance)
     first = iteration.sweeps(p, slip, SLOW, 0.0, target)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
@@ -118,10 +134,10 @@ def solved_problem(
 
 def newton_correction(problem: Problem) -> Callable[..., dict[str, Any]]:
     """The Newton step at a solution from which its slopes come: of `repeat`, on p, slip, change, count, done."""
-    return _Iteration(problem, 0.0, 0.0, 0.0).corrected
+    return Iteration(problem, 0.0, 0.0, 0.0).corrected
 
 
-class _Iteration:
+class Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
     def __init__(self, problem: Problem, tolerance: Any, finer: Any, scale: Any) -> None:
@@ -146,6 +162,12 @@ class _Iteration:
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
         """Newton steps, and sweeps where these do not settle it."""
+        part = self.problem.unsettled(p, slip, self.finer)
+        if part is not None:
+            of_part = Iteration(part.problem, self.tolerance, self.finer, self.scale)
+            after = of_part.steps_and_sweeps(part.p, part.slip, change, count, done)
+            p, slip = part.restored(after["p"], after["slip"])
+            return after | {"p": p, "slip": slip}
         begin: dict[str, Any] = {
             "p": p,
             "u": self.problem.velocities(self.problem.pushed(p)),
