@@ -25,6 +25,7 @@ from .zeros import mirrored
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
 HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
+HELD_BY_FEW = 1e-8  # the same where others move with them, which rounding must not hide
 ON_CONE = 1.0 - 1e-9  # of the square of the largest friction: impulses of a contact that slides
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 
@@ -45,10 +46,11 @@ class Block(NamedTuple):
     inverse: np.ndarray
 
 
-def contact_block(W: np.ndarray) -> Block:
-    """The block for W (3, 3), the velocities per impulse of a contact alone."""
+def contact_block(W: np.ndarray, freedoms: int = 3) -> Block:
+    """The block for W (3, 3), the velocities per impulse of a contact alone, which so many freedoms carry."""
+    held = HELD if freedoms >= 3 else HELD_BY_FEW
     W = mirrored(W)
-    least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+    least = held * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     determinant = S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1]

@@ -189,7 +189,9 @@ class _EachContact(Problem):
         plain = [law for law in laws if isinstance(law, Law)]
         self.rows = Rows(carrier.some(at), c[at], plain, compliance[[j - first for j in at]])
         _, _, X, Y = carrier
-        self.blocks = [contact_block(sparse_product(X[:, at[:3]].T, Y[:, at[:3]])) for at in self.places]
+        freedoms = [int(nonzeros(Y[:, at[:3]]).any(axis=1).sum()) for at in self.places]
+        products = [sparse_product(X[:, at[:3]].T, Y[:, at[:3]]) for at in self.places]
+        self.blocks = [contact_block(W, n) for W, n in zip(products, freedoms, strict=True)]
         self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in zip(X.T, Y.T, strict=True)])
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
