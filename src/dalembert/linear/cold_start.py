@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, where
 
-from .cones import TINY, contact_block, contact_impulse_on_lanes
+from .cones import TINY, contact_block, contact_impulse_on_lanes, regular
 from .impulses import Carrier, constraint_impulses, contact_problem
 from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, largest, newton_correction, settled
 from .row_laws import ANY
@@ -65,7 +65,7 @@ def impulses_one_beside_another(
 ) -> ConstraintImpulses:
     """From impulses p (3 k,) on, each contact on its law beside the others as they were, and again (Jacobi).
 
-    A contact's error is what the others have changed in a pass, and its velocity where it sticks. The passes end where
+    A contact's error is what the others have changed in a pass, or its velocity where it sticks. The passes end where
     that falls slowly. Contacts of a pass do not wait for each other: they can be lanes of one vector.
     """
     places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
@@ -81,7 +81,8 @@ def impulses_one_beside_another(
         missed = list(errors)
         for at, block, was, slipped in zip(places, blocks, b, slips, strict=True):
             sticks = logical_and(p[at][0] > 0.0, slipped == 0.0)
-            missed += list(absolute(where(sticks, u[at], u[at] - block.W @ p[at] - was)))
+            others = u[at] - block.W @ p[at]
+            missed += list(absolute(where(sticks, others + regular(block.W) @ p[at], others - was)))
         error = reduce(maximum, missed)
         done = where(error > HALTING * before, 1.0, settled(error, target, scale))
         return {"p": p, "slip": np.array(slips), "u": u, "error": error, "done": done}

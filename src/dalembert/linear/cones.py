@@ -46,11 +46,19 @@ class Block(NamedTuple):
     inverse: np.ndarray
 
 
+def regular(W: np.ndarray, freedoms: int = 3) -> np.ndarray:
+    """W (3, 3) with a little added where nothing can move: what is inverted for a contact that sticks."""
+    return W + _least(W, freedoms) * np.eye(3)
+
+
+def _least(W: np.ndarray, freedoms: int) -> Any:
+    return (HELD if freedoms >= 3 else HELD_BY_FEW) * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+
+
 def contact_block(W: np.ndarray, freedoms: int = 3) -> Block:
     """The block for W (3, 3), the velocities per impulse of a contact alone, which so many freedoms carry."""
-    held = HELD if freedoms >= 3 else HELD_BY_FEW
     W = mirrored(W)
-    least = held * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+    least = _least(W, freedoms)
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     determinant = S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1]

@@ -30,6 +30,7 @@ from .cones import (
     contact_block,
     contact_impulse,
     contact_impulse_and_error,
+    regular,
     slip_where_sliding,
     yielding_contact,
 )
@@ -42,7 +43,7 @@ from .zeros import mirrored, nonzeros, sparse_product
 
 RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
 
-FEW = 5  # contacts without rows for which sweeps with G take less time
+FEW = 5  # contacts apart from each other, without rows, for which sweeps with G take less time
 
 
 class Moment(NamedTuple):
@@ -124,8 +125,14 @@ def contact_problem(
     give: np.ndarray | None = None,
 ) -> Problem:
     """What `constraint_impulses` solves."""
-    kind = _FewContacts if 0 < len(mu) <= FEW and not len(laws) else _EachContact
-    return kind(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+    few = 0 < len(mu) <= FEW and not len(laws) and _stand_apart(carrier.Y, len(mu))
+    return (_FewContacts if few else _EachContact)(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+
+
+def _stand_apart(Y: np.ndarray, k: int) -> bool:
+    """Whether each of k contacts is carried by something that carries no other, as the foot of a leg."""
+    carriers = nonzeros(Y).reshape(len(Y), k, 3).any(axis=2)
+    return bool((carriers & (carriers.sum(axis=1) == 1)[:, None]).any(axis=0).all())
 
 
 class Rows:
@@ -189,9 +196,9 @@ class _EachContact(Problem):
         plain = [law for law in laws if isinstance(law, Law)]
         self.rows = Rows(carrier.some(at), c[at], plain, compliance[[j - first for j in at]])
         _, _, X, Y = carrier
-        freedoms = [int(nonzeros(Y[:, at[:3]]).any(axis=1).sum()) for at in self.places]
+        self.freedoms = [int(nonzeros(Y[:, at[:3]]).any(axis=1).sum()) for at in self.places]
         products = [sparse_product(X[:, at[:3]].T, Y[:, at[:3]]) for at in self.places]
-        self.blocks = [contact_block(W, n) for W, n in zip(products, freedoms, strict=True)]
+        self.blocks = [contact_block(W, n) for W, n in zip(products, self.freedoms, strict=True)]
         self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in zip(X.T, Y.T, strict=True)])
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
@@ -268,13 +275,14 @@ class _EachContact(Problem):
 
 
 class _FewContacts(_EachContact):
-    """Contacts alone, so few that G takes less work than what carries them."""
+    """Contacts apart from each other, so few that G takes less work than what carries them."""
 
     aim = WELL_WITHIN
 
     def __init__(self, *problem: Any) -> None:
         super().__init__(*problem)
         self.G = mirrored(sparse_product(self.all.X.T, self.all.Y))
+        self.regular = [regular(block.W, n) for block, n in zip(self.blocks, self.freedoms, strict=True)]
 
     def carried(self, p: np.ndarray) -> np.ndarray:
         """Nothing: sweeps take G."""
@@ -292,7 +300,7 @@ class _FewContacts(_EachContact):
             p[at], slip[i], error = contact_impulse_and_error(block, self.mu[i], b, slip[i])
             errors.append(error)
             sticks = logical_and(p[3 * i] > 0.0, slip[i] == 0.0)
-            left.append(where(sticks, b + block.W @ p[at], 0.0))  # not 0 where few freedoms carry it
+            left.append(where(sticks, b + self.regular[i] @ p[at], 0.0))  # rounding, where W is nearly singular
         for i, at in enumerate(self.places):
             later = slice(3 * i + 3, None)
             errors += list(absolute(left[i] + sparse_product(self.G[at, later], p[later] - before[later])))
