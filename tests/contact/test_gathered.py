@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, Robot, elements, function
+from dalembert.algorithms import poses
+from dalembert.collision import hull
 from dalembert.contact import candidates
+from dalembert.contact.candidates import like
+from dalembert.contact.gathering import points
 from dalembert.graph import jacobian
-from dalembert.model.geometry import Box, Capsule, Cylinder
+from dalembert.model.geometry import Box, Capsule, Cylinder, Polyhedron
 from dalembert.sim.elements import contact as element
 from dalembert.sim.rigid_dynamics import rigid_dynamics, rigid_dynamics_in_slots
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, assert_close
@@ -141,3 +145,23 @@ def test_accelerations_of_a_state_in_slots_are_those_of_a_place_for_each_candida
     assert (np.abs(each[:8, n:k]).max(axis=1) > 1.0).all()  # pushed
     assert_close(slots[:, :k], each[:, :k], CONTACT_SOLVER, scale=np.abs(each[:, :k]).max())
     assert_close(slots[4:, k:], each[4:, k:], CONTACT_SOLVER, scale=np.abs(each[4:, k:]).max())
+
+
+def test_pairs_of_different_meshes_are_one_loop():
+    """A robot of many meshes compiles once for all their pairs; the points are those of each pair alone."""
+    rng, builder = np.random.default_rng(4), ModelBuilder("rocks")
+    for k in range(4):
+        builder.add_body(f"rock{k}", parent="world", joint="prismatic", axis=(0, 0, 1), mass=1.0, inertia=np.eye(3))
+        corners = hull(rng.standard_normal((14 + k, 3)) * [0.2, 0.2, 0.1])
+        builder.add_geometry(Polyhedron(corners.vertices, corners.triangles), body=f"rock{k}", role="collision")
+    model = builder.build().model
+    patches = [patch for patch in candidates(model, Contact(pairs="all")) if patch.ground is None]
+    assert len(patches) == 6 and len({like(patch) for patch in patches}) == 1
+    q = np.array([0.0, 0.13, 0.4, 0.49])
+    X = poses(model, q)
+    found = points(patches, X)
+    each = [witness for patch in patches for witness in patch.witnesses(X)]
+    assert_close(found.gap, [w.distance for w in each], COMPUTED)
+    assert_close(found.position, [w.position for w in each], COMPUTED)
+    assert_close(found.normal, [w.normal for w in each], COMPUTED)
+    assert found.gap.min() < 0.0  # some overlap

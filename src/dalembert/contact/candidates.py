@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate, neutral, poses
 from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_points, pair_points
-from dalembert.collision.groups import alike
+from dalembert.collision.groups import alike, alike_in_pairs
 from dalembert.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import code
@@ -118,14 +118,19 @@ def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
             patches.append(Patch(names, a.body.index, a.geometry.shape, a.placement, law, None, *second))
     X, counts = poses(model, neutral(model)), dict[Any, int]()
     for patch in patches:
-        if _kind(patch) not in counts:
-            counts[_kind(patch)] = len(patch.witnesses(X))
-    return tuple(_named(patch, counts[_kind(patch)]) for patch in patches)
+        if like(patch) not in counts:
+            try:
+                counts[like(patch)] = len(patch.witnesses(X))
+            except DalembertError as error:
+                raise DalembertError(f"contact: collision shape {patch.names[0]!r}: {error}") from None
+    return tuple(_named(patch, counts[like(patch)]) for patch in patches)
 
 
-def _kind(patch: Patch) -> Any:
-    """What patches with as many points have in common."""
-    return patch.ground is None, alike(patch.shape), alike(patch.other)
+def like(patch: Patch) -> Any:
+    """What patches have in common whose points are found in the same way, as many of each."""
+    if patch.ground is not None:
+        return id(patch.ground), alike(patch.shape)
+    return alike_in_pairs(patch.shape), alike_in_pairs(patch.other)
 
 
 def law_sources(model: Model, contact: Contact) -> list[str]:
@@ -243,9 +248,9 @@ def in_the_ground(model: Model, contact: Contact, q: np.ndarray) -> list[str]:
 
 
 def _check_names(contact: Contact, shapes: list[NamedShape]) -> None:
-    known = sorted(set().union(*(shape.all_names for shape in shapes)))
+    known = sorted({GROUND}.union(*(shape.all_names for shape in shapes)))
     for name in (name for pair in contact.listed_pairs for name in pair):
-        if name != GROUND and name not in known:
+        if name not in known:
             raise unknown("body or shape", name, known, "Contact: pairs")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
+from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.collision.hulls import Hull, hull
 from dalembert.math import lookup, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
@@ -27,7 +27,7 @@ from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD, Patch
+from .candidates import WORLD, Patch, like
 from .gathering import AHEAD, NEAR
 from .laws import ContactLaw
 
@@ -121,13 +121,15 @@ class Scene:
         listed: dict[Any, list[tuple[int, Patch]]] = {}
         number = 0
         for patch in self.patches:
-            key = id(patch.ground), alike(patch.shape), alike(patch.other)
-            listed.setdefault(key, []).append((number, patch))
+            listed.setdefault(like(patch), []).append((number, patch))
             number += len(patch.names)
         return [self._group(members) for members in listed.values()]
 
     def _group(self, members: list[tuple[int, Patch]]) -> _Group:
         patches = [patch for _, patch in members]
+        shapes, others = [patch.shape for patch in patches], [patch.other for patch in patches]
+        if patches[0].ground is None:
+            shapes, others = convex(shapes), convex(others)
         sides = [
             [self._placed(patch.first, patch.placement) for patch in patches],
             [self._placed(patch.second, _placed(patch)) for patch in patches],
@@ -136,7 +138,7 @@ class Scene:
             patches,
             np.array([float(number) for number, _ in members]),
             np.array([[float(body) for body, _ in side] for side in sides]).T,
-            (Numbers([patch.shape for patch in patches]), Numbers([patch.other for patch in patches])),
+            (Numbers(shapes), Numbers(others)),
             (_placements(sides[0]), _placements(sides[1])),
         )
 
@@ -227,7 +229,7 @@ class Scene:
         first, second = (bounds[pairs[:, side]] for side in (0, 1))
         round_ones = all(isinstance(patch.other, Sphere) for patch in group.patches)
 
-        def check(rows: Any, count: Any, k: Any, a: Any, b: Any) -> dict[str, Any]:
+        def test(a: Any, b: Any) -> dict[str, Any]:
             between, margin = a[:3] - b[:3], a[3] + a[4] + b[4] + NEAR
             if round_ones:
                 square, margin = dot(between, between), margin + b[3]
@@ -235,11 +237,16 @@ class Scene:
                 inside = b[8:].reshape(3, 3).T @ between
                 outside = [where(x > y, x - y, where(x < -y, x + y, 0.0)) for x, y in zip(inside, b[5:8], strict=True)]
                 square = sum(x * x for x in outside)
-            return _listed(square < margin * margin, count, np.array([k]))
+            return {"near": where(square < margin * margin, 1.0, 0.0)}
 
         wanted = slice(0, 5 if round_ones else 17)
-        items = {"k": np.arange(float(n)), "a": first[:, :5], "b": second[:, wanted]}
-        found = visit(check, items, np.zeros((room, 1)), carry={"count": 0.0})
+        near = mapped(test, {"a": first[:, :5], "b": second[:, wanted]})["near"]  # of one state several at once
+
+        def list_it(_: Any, count: Any, k: Any, near: Any) -> dict[str, Any]:
+            return _listed(near > 0.5, count, np.array([k]))
+
+        items = {"k": np.arange(float(n)), "near": near}
+        found = visit(list_it, items, np.zeros((room, 1)), carry={"count": 0.0})
         count = minimum(found["count"], float(room))
         return found["table"][:, 0], count, found["count"] - count
 

@@ -119,13 +119,15 @@ class ModelEditor(Generic[Result]):
         """Put another robot (or model) on this one: its world at xyz [m], rpy [rad] in the frame, its base fixed there.
 
         prefix: put before all its names. free: a free base stays free and its coordinates count from there; otherwise
-        it is fixed at its neutral configuration. Its gravity is left out.
+        it is fixed at its neutral configuration. Its gravity is left out; what its import log says is said here too.
         """
         other = getattr(robot, "model", robot)
         if not isinstance(other, Model):
             raise DalembertError(f"attach: expected a Robot or a Model, got {type(robot).__name__}")
         X = placement_from(placement, xyz, rpy, "attach")
-        return self._edit(structure.attach, other, frame, prefix, X, free)
+        self._edit(structure.attach, other, frame, prefix, X, free)
+        self.log += getattr(robot, "import_log", ())
+        return self
 
     def rename(
         self,
@@ -170,7 +172,7 @@ class ModelEditor(Generic[Result]):
 
     def base(self, kind: str, *, at: Any = None) -> Self:
         """Hold the base in the world ("fixed"), or let it float ("free"). at: where a free one is held, q (7,)."""
-        return self._edit(rerooting.set_base, kind, at)
+        return self._edit(rerooting.set_base, self.model, kind, at)
 
     def reroot(self, link: str, *, q: Any = None) -> Self:
         """Make another link the base: free if the base is free, else held where it is at q (nq,), default neutral.
@@ -235,11 +237,25 @@ class ModelEditor(Generic[Result]):
         check(self.model, after, change)
         where = f"edit of {self.model.name!r}"
         self.log.append(Finding("warning" if change.warning else "info", where, change.what, change.action))
+        for kind, names in _left_out(self.model, after).items():
+            self.log.append(Finding("info", where, f"{kind} {', '.join(map(repr, names))}", "left out"))
         for joint in sorted(_idle(after) - _idle(self.model)):
             what = f"joint {joint!r} moves no mass now"
             self.log.append(Finding("warning", where, what, "kept; forward dynamics needs it locked or removed"))
         self.model = after
         return self
+
+
+def _left_out(before: Model, after: Model) -> dict[str, list[str]]:
+    """Actuators and tendons with forces, by name, that an edit has taken away."""
+    kinds = {
+        "actuators": [[one.name for one in model.actuators] for model in (before, after)],
+        "tendons": [
+            [t.name for t in (model.mujoco.tendons if model.mujoco else ()) if t.pulls] for model in (before, after)
+        ],
+    }
+    gone = {kind: [name for name in old if name not in new] for kind, (old, new) in kinds.items()}
+    return {kind: names for kind, names in gone.items() if names}
 
 
 def _idle(model: Model) -> set[str]:

@@ -16,6 +16,7 @@ from .losses import Losses
 from .mjcf import to_mjcf
 from .sdf import to_sdf
 from .shapes import Package
+from .soft import note_tendons
 from .text import document
 from .urdf import to_urdf
 
@@ -58,9 +59,12 @@ def write(
         what = f"{LANGUAGES[ending]} has no fluid around it, and no balanced gravity"
         losses.change("robot", model.name, what, "left out")
     if ending != ".xml":
+        note_tendons(model, losses)
         for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
             for one in kept:
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
+        for a, b in model.exclusions:
+            losses.note("pair", f"{a}, {b}", f"{LANGUAGES[ending]} has no pairs that never touch", "left out")
     head = [f"Robot {model.name!r}, written by {generator}.", *notes]
     if ending in XML:
         root = XML[ending](model, losses, Package(package), geometry)
