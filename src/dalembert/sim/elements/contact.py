@@ -41,7 +41,7 @@ class Memory(NamedTuple):
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
     [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
     contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
-    each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how
+    each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far [m/s]; unsettled: how
     many steps did not reach the tolerance; passes: of the last step; crowded: how many steps had more contacts than
     there is room for.
     """
