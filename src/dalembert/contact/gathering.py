@@ -243,9 +243,10 @@ def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
     values: dict[bytes, Any] = {}
 
     def value(name: str) -> Any:
-        column = np.array([getattr(law, name) for law in laws])
-        if np.ptp(column) == 0.0:
-            return float(column[0])
+        numbers = [getattr(law, name) for law in laws]
+        if all(x is numbers[0] or x == numbers[0] for x in numbers):
+            return numbers[0]
+        column = np.array(numbers)
         return values.setdefault(column.tobytes(), lookup(column, number))
 
     return ContactLaw(**{each.name: value(each.name) for each in fields(ContactLaw)})

@@ -196,7 +196,8 @@ def rollout(
     be traced, `dalembert.Sampled` of such, or a receding horizon of `optimal_control`. controls: the same of the
     robot's actuators (…, nu), instead of torque. record: keep the states after every so many steps, q (…, n, nq);
     None: the last ones only.
-    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
+    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`;
+    "contact_friction" (…, 1), in the place of what the contact and the file state, of all contacts; or arguments
     of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
     any of those of `simulate`, with fixed steps. Of several motions the same bits with any threads and any split; a
     single one has code of its own. friction: "dry", joints

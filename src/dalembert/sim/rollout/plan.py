@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute import is_single, real_array
-from dalembert.functions.live import GROUPS, check_live, checked
+from dalembert.functions.live import GROUPS
 from dalembert.graph import TracedValueError
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
@@ -23,6 +23,7 @@ from ..system.planner import Planner, sampled
 from ..system.sampled import Sampled, settings_of
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
+from .live import CONTACT_FRICTION, check_values, checked_names, size_of
 from .motions import Motions
 from .planned_motions import PlannedMotions
 from .settings import RolloutSettings, prepared
@@ -51,20 +52,20 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
     settings.check()
     parameters = dict(settings.parameters)
     law_sizes = _law_sizes(sampled(settings.torque if settings.controls is None else settings.controls), parameters)
-    live = checked([name for name in parameters if name not in law_sizes])
+    live = checked_names([name for name in parameters if name not in law_sizes], settings.contact)
     model, elements = softened(model, tuple(settings.elements), settings.contact, step)
     model, elements = prepared("rollout", model, elements, method, settings.friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
     elements = with_contact("rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable)
     sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, law_sizes) if callable(driving) else None
-    sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | law_sizes
+    sizes = {"q": model.nq, "v": model.nv} | {name: size_of(model, name) for name in live} | law_sizes
     values = {"q": q, "v": v, **parameters}
     if law is None and sampling is None and driving is not None:
         sizes[inputs.word], values[inputs.word] = inputs.count, driving
     arrays = _arrays(model, values, sizes)
     if check:
-        check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
+        check_values(model, {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     driven = inputs.word in arrays
     varying = driven and _has_rows(arrays, inputs.word, int(settings.steps))
     if varying:
@@ -107,7 +108,7 @@ def _flat_rows(rows: Any, count: int) -> Any:
 def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
     """Sizes of those parameters that are arguments of the law, and no live groups of the model."""
     laws = [each.law for each in torque.chain()] if isinstance(torque, Sampled) else [torque]
-    named = {name: x for name, x in parameters.items() if name not in GROUPS}
+    named = {name: x for name, x in parameters.items() if name not in (*GROUPS, CONTACT_FRICTION)}
     taken: set[str] = set()
     for law in filter(callable, laws):
         taken |= named.keys() & set(law.settings) if isinstance(law, Planner) else set(settings_of(law, named))

@@ -16,7 +16,6 @@ import numpy as np
 
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
-from dalembert.functions.live import GROUPS
 from dalembert.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, where
@@ -28,6 +27,7 @@ from ..run.events import Event
 from ..system.drive import Command
 from ..system.sampling import Sampling
 from ..system.system import Law, System
+from .live import put, size_of
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
@@ -57,7 +57,7 @@ class Stepping:
         self.law = law
         self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
-        self.constants = {name: len(GROUPS[name].values(model)) for name in live}
+        self.constants = {name: size_of(model, name) for name in live}
         ne = self.system.ne + self.memory_size + self.carried_size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
         self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
@@ -91,7 +91,7 @@ class Stepping:
             named = dict(zip(self.sizes, inputs, strict=True))
             system = self.system
             for name in self.constants:
-                system = replace(system, model=GROUPS[name].put(system.model, named[name]))
+                system = put(system, name, named[name])
             (t0, h), (number,) = named["timing"], named["number"]
             u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
             t, q, kept = t0 + number * h, named["q"], system.ne + self.memory_size

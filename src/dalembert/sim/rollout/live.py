@@ -1,0 +1,62 @@
+"""What may differ from motion to motion: live groups of the model, and the friction of contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.contact import Contact
+from dalembert.errors import DalembertError
+from dalembert.functions.live import GROUPS, check_live, checked
+from dalembert.model import Model
+
+from ..elements.contact import CompliantContact, RigidContact
+from ..system.system import System
+
+CONTACT_FRICTION = "contact_friction"  # Coulomb's coefficient of all contacts, at rest and sliding
+
+
+def checked_names(names: Iterable[str], contact: Contact | None) -> tuple[str, ...]:
+    """Names of what is live, each known; friction of contacts last, where there are such."""
+    groups = [name for name in names if name != CONTACT_FRICTION]
+    live = checked(groups)
+    if len(groups) == len(tuple(names)):
+        return live
+    if contact is None or contact.model == "mujoco":
+        what = "there is no contact" if contact is None else "contacts of MuJoCo's model take that of the file"
+        raise DalembertError(f"rollout: parameters: {CONTACT_FRICTION}: {what}")
+    if contact.static_friction is not None:
+        raise DalembertError(
+            f"rollout: parameters: {CONTACT_FRICTION} is that of rest as well: leave out static_friction of the contact"
+        )
+    return (*live, CONTACT_FRICTION)
+
+
+def size_of(model: Model, name: str) -> int:
+    """Numbers of a live group."""
+    return 1 if name == CONTACT_FRICTION else len(GROUPS[name].values(model))
+
+
+def check_values(model: Model, named: Mapping[str, np.ndarray]) -> None:
+    """Raise the error for the first value that no robot has."""
+    check_live(model, "rollout", {name: x for name, x in named.items() if name != CONTACT_FRICTION})
+    friction = named.get(CONTACT_FRICTION)
+    if friction is not None and not np.all(friction >= 0.0):
+        raise DalembertError(f"rollout: {CONTACT_FRICTION} is {np.nanmin(friction):g}, expected 0 or more, or check=False")
+
+
+def put(system: System, name: str, x: np.ndarray) -> System:
+    """The system with the numbers x of a live group."""
+    if name != CONTACT_FRICTION:
+        return replace(system, model=GROUPS[name].put(system.model, x))
+    elements: list[Any] = []
+    for element in system.elements:
+        if isinstance(element, (RigidContact, CompliantContact)):
+            laws = [replace(patch.law, friction=x[0], static_friction=x[0]) for patch in element.patches]
+            pairs = zip(element.patches, laws, strict=True)
+            element = replace(element, patches=tuple(replace(patch, law=law) for patch, law in pairs))
+        elements.append(element)
+    return replace(system, elements=tuple(elements))
