@@ -138,7 +138,7 @@ class ContactImpulses(ABC):
         its sign turned, and taken back again two steps later. before: of all contacts.
         """
         tolerance = self.element.contact.tolerance
-        motion = reduce(maximum, [absolute(x) for x in before])
+        motion = reduce(maximum, [absolute(x) for x in [*before, *self.v]])
         least = where(self.at.memory.passes > 1.5, FINEST, AGAIN * FINEST) * tolerance
         return clip(ALIKE * motion, least, tolerance)
 
