@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -441,6 +442,21 @@ def test_report_tells_how_the_motion_was_read(tmp_path, capsys):
     assert f"dalembert report 2r --trajectory '{file}' --bandwidth 5 --out report.html" in text
 
 
+def test_export_in_single_precision(tmp_path, capsys):
+    """For processors without doubles: nothing in the file is one, and its own test passes."""
+    command = ["export", "ur5", "forward_dynamics", "--out", str(tmp_path), "--dtype"]
+    assert cli.main([*command, "float32"]) == 0
+    source = (tmp_path / "ur5_forward_dynamics.c").read_text()
+    assert "double" not in source and "sinf(" in source
+    if shutil.which("cc"):
+        strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wdouble-promotion", "-Werror"]
+        files = ["ur5_forward_dynamics.c", "ur5_forward_dynamics_test.c", "-lm"]
+        subprocess.run(["cc", *strict, *files], cwd=tmp_path, check=True)
+        subprocess.run([tmp_path / "a.out"], check=True)
+    assert cli.main([*command, "half"]) == 2
+    assert "dtype is half, expected float64 or float32" in capsys.readouterr().err
+
+
 def test_export_of_a_frame(tmp_path, capsys):
     assert cli.main(["export", "2r", "pose", "--frame", "tool", "--out", str(tmp_path)]) == 0
     assert "pose" in (tmp_path / capsys.readouterr().out.split()[0]).name
@@ -508,6 +524,23 @@ def test_simulate_on_the_ground(tmp_path, capsys):
     assert last_height("--ground", "0", "--keyframe", "up") == pytest.approx(0.3 - 0.5 * 9.81 * 0.01, abs=ITERATED)
     assert cli.main(["simulate", str(table), "--keyframe", "down"]) == 2
     assert "keyframe 'down'" in capsys.readouterr().err
+    assert cli.main(["simulate", str(table), "--friction", "0.3"]) == 2
+    assert "give its height with --ground" in capsys.readouterr().err
+
+
+def test_friction_of_the_ground_is_that_of_the_file(tmp_path, capsys):
+    puck = '<geom name="puck" type="sphere" size=".1" mass="2" friction="{} 0 0" condim="3"/>'
+    robot = '<mujoco><worldbody><body name="puck"><freejoint/>{}</body></worldbody></mujoco>'
+    file = tmp_path / "puck.xml"
+    file.write_text(robot.format(puck.format(0.3)), "utf-8")
+
+    def speed(*options):
+        sliding = ["--ground", "0", "--duration", "0.1", "--v", "0,0,0,3,0,0", "--json"]
+        assert cli.main(["simulate", str(file), *sliding, *options]) == 0
+        return json.loads(capsys.readouterr().out)["v"][-1][3:]
+
+    assert np.linalg.norm(speed()) == pytest.approx(3.0 - 0.3 * 9.81 * 0.1, rel=TIGHT_RUN)
+    assert np.linalg.norm(speed("--friction", "0.1")) == pytest.approx(3.0 - 0.1 * 9.81 * 0.1, rel=TIGHT_RUN)
 
 
 def test_simulate_says_when_nothing_moved(capsys):

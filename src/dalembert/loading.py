@@ -95,6 +95,11 @@ def scene(*robots: Robot, at: Mapping[str, Any] | None = None, name: str = "scen
     the world. at: name (of the robot, or of the object) → where its world is, xyz [m] (3,) or a `Pose`. Gravity is that
     of the first robot.
     """
+    for robot in robots:
+        if not isinstance(robot, Robot):
+            raise DalembertError(
+                f"scene: got a {type(robot).__name__}, expected robots, or things by name: scene(ball=…)"
+            )
     parts: dict[str, tuple[Any, str]] = {robot.name: (robot, "") for robot in robots}
     parts |= {key: (content, f"{key}_") for key, content in objects.items()}
     if len(parts) < len(robots) + len(objects):

@@ -76,6 +76,27 @@ def test_legs_that_turn_the_other_way_share_lanes() -> None:
     np.testing.assert_array_equal(*one_and_batch(function, np.random.default_rng(4).normal(size=(17, 12))))
 
 
+def pushing(x: np.ndarray) -> np.ndarray:
+    """Four contacts that push where they are closed: comparisons, conditions and choices."""
+    out = []
+    for k, friction in enumerate([0.7, 0.5, 0.8, 0.7]):
+        gap, along, load = x[3 * k : 3 * k + 3]
+        closed = math.logical_and(gap < 0.1, math.logical_or(load > 0.0, math.logical_not(along <= 0.3)))
+        limit = friction * math.where(closed, load * load + 1.0, 0.5 - gap)
+        slides = math.logical_and(closed, math.abs(along) * along + gap > limit)
+        out.append([math.where(slides, limit, -along), math.where(math.logical_or(slides, gap == 0.0), 1.0, limit)])
+    return np.array(out)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_choices_are_made_on_lanes(dtype) -> None:
+    function = trace(pushing, {"x": 12}, name="pushing")
+    rows = np.random.default_rng(5).normal(size=(64, 12)).astype(dtype)
+    rows[::7, 0], rows[3, 4] = 0.0, np.nan
+    assert {"where", "lt", "and", "or"} <= {pack.op for pack in packs(function)}
+    np.testing.assert_array_equal(*one_and_batch(function, rows))
+
+
 def test_nothing_is_packed_that_is_not_alike() -> None:
     def chain(x: np.ndarray) -> np.ndarray:
         y = x[0]

@@ -47,6 +47,8 @@ def test_what_moves_alone_moves_the_same_in_a_scene():
 
 def test_bad_scenes():
     robot = arm(2)
+    with pytest.raises(DalembertError, match="got a dict, expected robots, or things by name"):
+        dalembert.scene({"arm": robot})
     with pytest.raises(DalembertError, match="two robots of one name"):
         dalembert.scene(robot, robot)
     with pytest.raises(DalembertError, match="unknown robot or object 'bal'"):

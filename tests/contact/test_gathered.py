@@ -7,9 +7,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot, elements
-from dalembert.model.geometry import Box, Capsule, Cylinder
+from dalembert import Contact, ModelBuilder, Robot, elements, function
+from dalembert.algorithms import poses
+from dalembert.collision import hull
+from dalembert.contact import candidates
+from dalembert.contact.candidates import like
+from dalembert.contact.gathering import points
+from dalembert.graph import jacobian
+from dalembert.model.geometry import Box, Capsule, Cylinder, Polyhedron
 from dalembert.sim.elements import contact as element
+from dalembert.sim.rigid_dynamics import rigid_dynamics, rigid_dynamics_in_slots
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, assert_close
 
 STEP = 2e-3
@@ -114,3 +121,47 @@ def test_stops_and_moments_beside_slots(slots):
             x = step(*x)
         ends.append(x[0])
     assert np.abs(ends[1] - ends[0]).max() < CONTACT_SOLVER
+
+
+def test_accelerations_of_a_state_in_slots_are_those_of_a_place_for_each_candidate():
+    """Standing, lying, sliding, flying; of the forces, too, and of slopes where nothing is shared in many ways."""
+    robot, rng = tumbler(), np.random.default_rng(3)
+    model, patches = robot.model, candidates(robot.model, CONTACT)
+
+    def compiled(law):
+        def both(q, v, tau):
+            a, force, gap = law(model, patches, q, v, tau)
+            return np.concatenate([a, force.ravel(), gap, jacobian(np.arange(1.0, 8.0) @ a, np.concatenate([v, tau]))])
+
+        return function(both, robot)
+
+    q, v = thrown(12)
+    q[:4, 3:7], q[:4, 7] = [1.0, 0.0, 0.0, 0.0], np.pi / 2  # the box flat on the ground, the leg up
+    v[:8], v[2:4, 3], tau = 0.0, 0.5, 0.3 * rng.standard_normal((12, model.nv))
+    lowest = robot.contact_dynamics(q, v, tau, contact=CONTACT).gap.min(axis=1)
+    q[:10, 2] -= lowest[:10]  # they touch, two of them fly
+    each, slots = (compiled(law)(q, v, tau) for law in (rigid_dynamics, rigid_dynamics_in_slots))
+    n, k = model.nv, model.nv + 4 * sum(len(patch.names) for patch in patches)
+    assert (np.abs(each[:8, n:k]).max(axis=1) > 1.0).all()  # pushed
+    assert_close(slots[:, :k], each[:, :k], CONTACT_SOLVER, scale=np.abs(each[:, :k]).max())
+    assert_close(slots[4:, k:], each[4:, k:], CONTACT_SOLVER, scale=np.abs(each[4:, k:]).max())
+
+
+def test_pairs_of_different_meshes_are_one_loop():
+    """A robot of many meshes compiles once for all their pairs; the points are those of each pair alone."""
+    rng, builder = np.random.default_rng(4), ModelBuilder("rocks")
+    for k in range(4):
+        builder.add_body(f"rock{k}", parent="world", joint="prismatic", axis=(0, 0, 1), mass=1.0, inertia=np.eye(3))
+        corners = hull(rng.standard_normal((14 + k, 3)) * [0.2, 0.2, 0.1])
+        builder.add_geometry(Polyhedron(corners.vertices, corners.triangles), body=f"rock{k}", role="collision")
+    model = builder.build().model
+    patches = [patch for patch in candidates(model, Contact(pairs="all")) if patch.ground is None]
+    assert len(patches) == 6 and len({like(patch) for patch in patches}) == 1
+    q = np.array([0.0, 0.13, 0.4, 0.49])
+    X = poses(model, q)
+    found = points(patches, X)
+    each = [witness for patch in patches for witness in patch.witnesses(X)]
+    assert_close(found.gap, [w.distance for w in each], COMPUTED)
+    assert_close(found.position, [w.position for w in each], COMPUTED)
+    assert_close(found.normal, [w.normal for w in each], COMPUTED)
+    assert found.gap.min() < 0.0  # some overlap

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot
 from dalembert.contact.meshes import mesh_remarks
-from dalembert.model.geometry import Polyhedron
+from dalembert.model.geometry import Box, Polyhedron, Sphere
 from loose_bodies import ball, box, standing
 from tolerances import CONTACT_SOLVER, ITERATED
 
@@ -108,3 +108,26 @@ def shell(shape: Polyhedron) -> Robot:
     builder.add_body("shell", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 0.01)
     builder.add_geometry(shape, body="shell", role="collision")
     return builder.build()
+
+
+def arm(*, lifts: bool) -> Robot:
+    """A column that turns on the ground, with its foot in it; an arm on it that goes up and down, or around."""
+    builder = ModelBuilder("arm")
+    builder.add_body("column", parent="world", joint="revolute", axis=(0, 0, 1), mass=2.0, inertia=0.01 * np.eye(3))
+    builder.add_geometry(Box([0.1, 0.2, 0.3]), body="column", xyz=(0, 0, 0.1), role="collision")
+    axis = (0, 1, 0) if lifts else (0, 0, 1)
+    builder.add_body("arm", parent="column", joint="revolute", axis=axis, mass=1.0, com=(0.3, 0, 0), xyz=(0, 0, 0.3))
+    builder.add_geometry(Sphere(0.05), body="arm", xyz=(0.6, 0, 0), role="collision")
+    return builder.build()
+
+
+def test_links_that_cannot_leave_the_ground_are_no_candidates() -> None:
+    run = arm(lifts=True).simulate([0.3, 0.2], [0.5, 0.0], duration=0.5, step=2e-3, contact=Contact())
+    assert run.contacts.names == ("arm",)
+    assert any("'column' stays in the ground" in line and "left out" in line for line in run.log)
+    assert run.contacts.gap[-1, 0] == pytest.approx(0.0, abs=CONTACT_SOLVER)  # the arm fell onto it
+    assert 0.0 < run.contacts.force[-1, 0, 2] < 20.0
+    with pytest.raises(DalembertError, match="none of its links moves towards the ground"):
+        arm(lifts=False).stepper(contact=Contact())
+    on_terrain = arm(lifts=False).contact_dynamics(*np.zeros((3, 2)), contact=Contact(terrain=lambda x, y: 0.1 * x))
+    assert on_terrain.gap.shape == (9,)  # it may come nearer there

@@ -223,10 +223,9 @@ def test_a_slide_and_a_plot_of_its_contacts() -> None:
 
 def test_pairs_all_leaves_out_what_a_joint_connects() -> None:
     builder = ModelBuilder("arm and ball")
-    builder.add_body("arm", parent="world", joint="revolute", mass=1.0, inertia=np.eye(3), com=(0.1, 0, 0))
-    builder.add_body(
-        "hand", parent="arm", joint="revolute", mass=1.0, inertia=np.eye(3), com=(0.1, 0, 0), xyz=(1, 0, 0)
-    )
+    link = {"joint": "revolute", "axis": (0, 1, 0), "mass": 1.0, "inertia": np.eye(3), "com": (0.1, 0, 0)}
+    builder.add_body("arm", parent="world", **link)
+    builder.add_body("hand", parent="arm", xyz=(1, 0, 0), **link)
     builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
     for body in ("arm", "hand", "ball"):
         builder.add_geometry(Sphere(0.1), body=body, role="collision")

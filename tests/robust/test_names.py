@@ -20,6 +20,8 @@ def test_structure():
         ARM.body("forearm_lnk")
     with raises("unknown frame 'tol0': did you mean 'tool0'?", "frames: base_link"):
         ARM.frame("tol0")
+    with raises("'forearm_link' is a link or frame, expected a joint", "'elbow_joint'"):
+        ARM.joint("forearm_link")
     with raises("unknown joint ''"):
         ARM.joint("")
 
@@ -82,7 +84,7 @@ def test_quantities(method):
 def test_compiling():
     with raises("compile: dtype is", "expected float64 or float32"):
         ARM.compile("gravity", dtype=np.int32)
-    with raises("not understood", kind=TypeError):
+    with raises("compile: dtype is foo", "expected float64 or float32"):
         ARM.compile("gravity", dtype="foo")
     with raises("source: unknown language 'C++'", "languages: c"):
         ARM.source("gravity", "C++")

@@ -47,6 +47,13 @@ def place(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def other_tests_are_past():
+    """What they left alive need not be gone through in each of the many collections here."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_waits():
     gc.collect()

@@ -158,3 +158,15 @@ def test_a_stepper_made_again_is_not_compiled_again() -> None:
     assert stepper() is first
     assert stepper(1e-3) is not first and stepper(friction=0.5) is not first
     assert stepper(terrain=lambda x, y: 0.0 * x) is not stepper(terrain=lambda x, y: 0.1 * x)
+
+
+def test_states_of_elements_begin_as_batches_do() -> None:
+    """A row of states for every motion, in the precision of q and v, which the steps then keep."""
+    robot = load("2r")
+    stepper = robot.stepper(1e-3, elements=[elements.FlexibleJoint("elbow", 30.0, 0.2)])
+    q, v = np.random.default_rng(0).normal(size=(2, 3, 2))
+    z = stepper.start(q, v)
+    np.testing.assert_array_equal(z, [stepper.start(*state) for state in zip(q, v, strict=True)])
+    assert stepper.start(q.astype("float32"), v.astype("float32")).dtype == np.float32
+    wanted = [stepper(*state, np.zeros(2), row)[0] for *state, row in zip(q, v, z, strict=True)]
+    np.testing.assert_allclose(stepper(q, v, np.zeros(2), z)[0], wanted, rtol=0, atol=ROUNDING)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dalembert.robot import Robot
+
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
@@ -37,11 +39,22 @@ def direction(subject: Subject) -> Iterator[Found]:
     if g[2] > TILT * size:
         yield Found(where, f"gravity points up: {_vector(g)} m/s²")
     elif -g[2] < TILT * size:
-        yield Found(where, f"gravity does not point down the z axis: {_vector(g)} m/s²")
+        drawn = not g[2] and _in_the_xy_plane(subject.robot)
+        words = ", in the x-y plane, in which the robot moves as well" if drawn else ""
+        yield Found(
+            where, f"gravity does not point down the z axis: {_vector(g)} m/s²{words}", "info" if drawn else None
+        )
     if not EARTH[0] <= size <= EARTH[1]:
         world = next((name for name, (low, high) in WORLDS.items() if low <= size <= high), "")
         cause = f"as on {world}" if world else "millimetres taken for metres" if 9700 < size < 9900 else "not Earth's"
         yield Found(where, f"gravity is {size:.4g} m/s², {cause}", "info" if world else None)
+
+
+def _in_the_xy_plane(robot: Robot) -> bool:
+    """Whether it is a linkage as drawn on paper: at zero its joints turn about z and slide across it."""
+    moving = [body.name for body in robot.bodies if body.joint is not None]
+    J = robot.jacobian(robot.neutral(), moving).reshape(-1, 6, robot.nv) if moving else np.ones((1, 6, 1))
+    return bool(np.max(np.abs(J[:, [0, 1, 5]])) <= EXACT * np.max(np.abs(J)))
 
 
 def gravity_as_expected(subject: Subject) -> bool:

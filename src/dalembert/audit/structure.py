@@ -22,7 +22,7 @@ LIMBS = re.compile(r"(base|trunk|torso|pelvis|body|waist|chassis)", re.IGNORECAS
     "authoring",
     "warning",
     reason="what the importer dropped, repaired or assumed is physics that the file does not have as it stands",
-    cure="correct the file; robot.import_log has the lines",
+    cure="correct the file where it errs; accept what is meant so (accept=…, --accept FILE)",
 )
 def imported(subject: Subject) -> Iterator[Found]:
     for finding in subject.log:

@@ -59,7 +59,7 @@ def run(
     ground: Annotated[
         float | None, typer.Option(help="Height of a level floor [m] that the collision shapes touch.")
     ] = None,
-    friction: Annotated[float, typer.Option(min=0.0, help="Coulomb's coefficient on that floor.")] = 0.6,
+    friction: Annotated[float | None, typer.Option(min=0.0, help="Of that floor; default: the file's, or 0.6.")] = None,
     integrator: Annotated[
         str | None,
         typer.Option(help="rk45 (default), semi-implicit (with --ground), rk4, implicit-midpoint, variational …"),
@@ -82,7 +82,7 @@ def run(
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     _check_options(torque or hold, motion, controls, keyframe, q or v)
     move = None if motion is None else motions.load(motion, loaded)
-    contact = None if ground is None else Contact(ground=ground, friction=friction)
+    contact = _floor(ground, friction)
     start, speed = _start(loaded, q, v, keyframe, move, contact)
     if duration is None:
         duration = 1.0 if move is None else move.duration
@@ -113,6 +113,14 @@ def _check_options(
         raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
     if keyframe is not None and (start or motion):
         raise DalembertError("--keyframe states where to start: leave out --q, --v and --motion")
+
+
+def _floor(height: float | None, friction: float | None) -> Contact | None:
+    if height is not None:
+        return Contact(ground=height, friction=friction)
+    if friction is not None:
+        raise DalembertError("--friction is that of a floor: give its height with --ground")
+    return None
 
 
 def _driving(

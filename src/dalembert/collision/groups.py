@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import map as mapped
-from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Polyhedron, Sphere
 from dalembert.spatial import Pose
 
 from .distance import distance
-from .hulls import Hull, HullTable, TabledHull
+from .hulls import Hull, HullTable, TabledHull, hull
 from .pairs import Solid
 from .witness import Witness
 
@@ -54,6 +54,18 @@ def alike(shape: Any) -> Any:
     """What shapes have in common that differ in their numbers alone: the kind; of any other the shape itself."""
     pointed = isinstance(shape, Capsule) and shape.length == 0.0
     return type(shape) if type(shape) in SIZES and not pointed else id(shape)
+
+
+def alike_in_pairs(shape: Any) -> Any:
+    """As `alike`, of shapes that touch each other: the hulls of all meshes are alike."""
+    return Hull if isinstance(shape, Mesh | Polyhedron | Hull) else alike(shape)
+
+
+def convex(shapes: Sequence[Any]) -> list[Any]:
+    """Shapes, in the place of meshes their convex hulls."""
+    meshes = {id(shape): shape for shape in shapes if isinstance(shape, Mesh | Polyhedron)}
+    hulls = {key: hull(shape) for key, shape in meshes.items()}
+    return [hulls.get(id(shape), shape) for shape in shapes]
 
 
 def _content(solid: Solid) -> str:

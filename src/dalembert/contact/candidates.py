@@ -13,9 +13,11 @@ from itertools import combinations
 from types import NoneType
 from typing import Any, NamedTuple
 
-from dalembert.algorithms import neutral, poses
+import numpy as np
+
+from dalembert.algorithms import integrate, neutral, poses
 from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_points, pair_points
-from dalembert.collision.groups import alike
+from dalembert.collision.groups import alike, alike_in_pairs
 from dalembert.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import code
@@ -30,6 +32,7 @@ from .laws import FILE, GROUND_SIDE, MATERIAL, ContactLaw, Laws, Side
 WORLD = -1  # instead of a body's number
 SHOWN = 4  # names in a line of the log
 STANDARD_GRAVITY = 9.81  # [m/s²]
+LEVEL = 1e-9  # of the directions of a joint: what is smaller is rounding
 
 
 @dataclass(frozen=True)
@@ -115,14 +118,16 @@ def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
             patches.append(Patch(names, a.body.index, a.geometry.shape, a.placement, law, None, *second))
     X, counts = poses(model, neutral(model)), dict[Any, int]()
     for patch in patches:
-        if _kind(patch) not in counts:
-            counts[_kind(patch)] = len(patch.witnesses(X))
-    return tuple(_named(patch, counts[_kind(patch)]) for patch in patches)
+        if like(patch) not in counts:
+            counts[like(patch)] = len(patch.witnesses(X))
+    return tuple(_named(patch, counts[like(patch)]) for patch in patches)
 
 
-def _kind(patch: Patch) -> Any:
-    """What patches with as many points have in common."""
-    return patch.ground is None, alike(patch.shape), alike(patch.other)
+def like(patch: Patch) -> Any:
+    """What patches have in common whose points are found in the same way, as many of each."""
+    if patch.ground is not None:
+        return id(patch.ground), alike(patch.shape)
+    return alike_in_pairs(patch.shape), alike_in_pairs(patch.other)
 
 
 def law_sources(model: Model, contact: Contact) -> list[str]:
@@ -163,7 +168,10 @@ def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, Nam
         pairs += [(shape, None) for shape in _above_ground(model, contact, shapes)]
     pairs += _pairs(model, contact, shapes)
     if not pairs:
-        raise DalembertError(f"contact: nothing of robot {model.name!r} may touch anything: give ground or pairs")
+        cure = "give ground or pairs"
+        if contact.has_ground and levelled(model, contact):
+            cure = "none of its links moves towards the ground or away from it: give pairs, or another ground"
+        raise DalembertError(f"contact: nothing of robot {model.name!r} may touch anything: {cure}")
     return pairs, laws
 
 
@@ -188,6 +196,54 @@ def moves(model: Model, body: Body) -> bool:
     return body.joint.nv > 0 or (body.parent >= 0 and moves(model, model.bodies[body.parent]))
 
 
+def levelled(model: Model, contact: Contact) -> frozenset[int]:
+    """The bodies that keep their distance from a plane ground whatever the joints do, as a link on an upright axis.
+
+    Each joint that carries them turns about the ground's normal and shifts across it, which none of them changes.
+    """
+    ground = as_ground(contact.ground) if contact.has_ground and contact.terrain is None else None
+    if not isinstance(ground, HalfSpace):
+        return frozenset()
+    n, level = np.asarray(ground.normal, float), set[int]()
+    configurations = [neutral(model), _elsewhere(model)]
+    places = [poses(model, q) for q in configurations]
+    for body in model.bodies:
+        if body.parent >= 0 and body.parent not in level:
+            continue
+        freedoms = [
+            X[body.index].R @ body.joint.subspace(q[body.q]).reshape(2, 3, -1)
+            for q, X in zip(configurations, places, strict=True)
+        ]
+        if all(
+            np.abs(np.cross(turn.T, n)).max(initial=0.0) < LEVEL and np.abs(n @ shift).max(initial=0.0) < LEVEL
+            for turn, shift in freedoms
+        ):
+            level.add(body.index)
+    return frozenset(level)
+
+
+def _elsewhere(model: Model) -> np.ndarray:
+    """A configuration in which no joint is at 0."""
+    return np.asarray(integrate(model, neutral(model), np.full(model.nv, 0.7)), float)
+
+
+def in_the_ground(model: Model, contact: Contact, q: np.ndarray) -> list[str]:
+    """Names of the moving shapes inside the ground at q (nq,) that are no candidates, since they cannot leave it."""
+    level = levelled(model, contact)
+    if not level:
+        return []
+    ground, X = as_ground(contact.ground), poses(model, q)
+    return [
+        shape.name
+        for shape in named_shapes(model)
+        if shape.body.index in level
+        and moves(model, shape.body)
+        and not isinstance(shape.geometry.shape, Plane)
+        and min(w.distance for w in ground_points(shape.geometry.shape, X[shape.body.index] @ shape.placement, ground))
+        < 0.0
+    ]
+
+
 def _check_names(contact: Contact, shapes: list[NamedShape]) -> None:
     known = sorted(set().union(*(shape.all_names for shape in shapes)))
     for name in (name for pair in contact.listed_pairs for name in pair):
@@ -196,8 +252,9 @@ def _check_names(contact: Contact, shapes: list[NamedShape]) -> None:
 
 
 def _above_ground(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[NamedShape]:
-    """The shapes that may meet the ground: all that move, or those that the pairs name."""
-    moving = [shape for shape in shapes if moves(model, shape.body)]
+    """The shapes that may meet the ground: all that move towards it or away, or those of them that the pairs name."""
+    level = levelled(model, contact)
+    moving = [shape for shape in shapes if moves(model, shape.body) and shape.body.index not in level]
     if not contact.listed_pairs:
         return moving
     names = {name for pair in contact.listed_pairs if GROUND in pair for name in pair}

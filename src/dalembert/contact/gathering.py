@@ -15,14 +15,14 @@ import numpy as np
 
 from dalembert.algorithms.kinematics import chain, poses
 from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
+from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD, Patch
+from .candidates import WORLD, Patch, like
 from .laws import ContactLaw
 from .rows import Rows, tangent_frame
 
@@ -45,7 +45,7 @@ def points(patches: Sequence[Patch], X: Sequence[Pose]) -> Points:
     """All candidates with the bodies at X; like shapes are a loop."""
     groups: dict[Any, list[int]] = {}
     for k, patch in enumerate(patches):
-        groups.setdefault((id(patch.ground), alike(patch.shape), alike(patch.other)), []).append(k)
+        groups.setdefault(like(patch), []).append(k)
     rows: dict[int, np.ndarray] = {}
     for members in groups.values():
         rows |= dict(zip(members, _group([patches[k] for k in members], X), strict=True))
@@ -56,7 +56,10 @@ def points(patches: Sequence[Patch], X: Sequence[Pose]) -> Points:
 def _group(patches: Sequence[Patch], X: Sequence[Pose]) -> list[np.ndarray]:
     """(points, 7) of each of some patches that differ in sizes and places alone: gap, position, normal."""
     first = patches[0]
-    a, b = Numbers([patch.shape for patch in patches]), Numbers([patch.other for patch in patches])
+    shapes, others = [patch.shape for patch in patches], [patch.other for patch in patches]
+    if first.ground is None:
+        shapes, others = convex(shapes), convex(others)
+    a, b = Numbers(shapes), Numbers(others)
 
     def step(size_a: Any, body_a: Any, place_a: Any, size_b: Any, body_b: Any, place_b: Any) -> dict[str, Any]:
         X_a = pose_of(body_a) @ pose_of(place_a)

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
+from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.collision.hulls import Hull, hull
 from dalembert.math import lookup, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
@@ -27,7 +27,7 @@ from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD, Patch
+from .candidates import WORLD, Patch, like
 from .gathering import AHEAD, NEAR
 from .laws import ContactLaw
 
@@ -121,13 +121,15 @@ class Scene:
         listed: dict[Any, list[tuple[int, Patch]]] = {}
         number = 0
         for patch in self.patches:
-            key = id(patch.ground), alike(patch.shape), alike(patch.other)
-            listed.setdefault(key, []).append((number, patch))
+            listed.setdefault(like(patch), []).append((number, patch))
             number += len(patch.names)
         return [self._group(members) for members in listed.values()]
 
     def _group(self, members: list[tuple[int, Patch]]) -> _Group:
         patches = [patch for _, patch in members]
+        shapes, others = [patch.shape for patch in patches], [patch.other for patch in patches]
+        if patches[0].ground is None:
+            shapes, others = convex(shapes), convex(others)
         sides = [
             [self._placed(patch.first, patch.placement) for patch in patches],
             [self._placed(patch.second, _placed(patch)) for patch in patches],
@@ -136,7 +138,7 @@ class Scene:
             patches,
             np.array([float(number) for number, _ in members]),
             np.array([[float(body) for body, _ in side] for side in sides]).T,
-            (Numbers([patch.shape for patch in patches]), Numbers([patch.other for patch in patches])),
+            (Numbers(shapes), Numbers(others)),
             (_placements(sides[0]), _placements(sides[1])),
         )
 

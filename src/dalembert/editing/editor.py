@@ -170,7 +170,7 @@ class ModelEditor(Generic[Result]):
 
     def base(self, kind: str, *, at: Any = None) -> Self:
         """Hold the base in the world ("fixed"), or let it float ("free"). at: where a free one is held, q (7,)."""
-        return self._edit(rerooting.set_base, kind, at)
+        return self._edit(rerooting.set_base, self.model, kind, at)
 
     def reroot(self, link: str, *, q: Any = None) -> Self:
         """Make another link the base: free if the base is free, else held where it is at q (nq,), default neutral.

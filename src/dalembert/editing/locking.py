@@ -41,6 +41,8 @@ def lock(plan: LinkPlan, values: Mapping[str, Any]) -> Change:
         listed.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
         plan.links[link.name] = held_link(link, q)
         plan.mimics.pop(name, None)
+    if plan.mujoco is not None:
+        plan.mujoco = plan.mujoco.holding({name: float(q[0]) for name, q in held.items() if q.size == 1})
     dropped = [*_settle_equations(plan, held), *settle_closures(plan, rigid, "lock")]
     action = (
         "their bodies are fixed links of what carries them; armature, damping and friction of these joints are gone"

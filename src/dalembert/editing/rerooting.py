@@ -24,11 +24,11 @@ from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 
-def set_base(plan: LinkPlan, kind: str, at: Any) -> Change:
+def set_base(plan: LinkPlan, before: Model, kind: str, at: Any) -> Change:
     """The base "fixed" where it is (a free one: at the configuration `at`), or "free" to move from there."""
     if kind not in ("fixed", "free"):
         raise unknown("base", kind, ("fixed", "free"), "base")
-    base = plan.base
+    base = plan.links.get(before.base.name, plan.base)  # the robot, where the link on the world is only scenery
     floating = base.joint.nv > 0
     if at is not None and not (kind == "fixed" and floating):
         raise DalembertError("base: a configuration is only for a base that was free and is to be fixed")

@@ -157,10 +157,13 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     plan.places |= added.places
     plan.mimics |= added.mimics
     taken = {actuator.name for actuator in plan.actuators}
-    plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
+    for one in added.actuators:
+        name = prefix + one.name
+        plan.actuators.append(replace(one, name=f"{root}_{name}" if name in taken else name))
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
-    plan.mujoco = plan.mujoco.joined(added.mujoco) if plan.mujoco else added.mujoco
+    soft = added.mujoco and added.mujoco.prefixed(prefix)
+    plan.mujoco = plan.mujoco.joined(soft) if plan.mujoco else soft
     plan.surroundings = replace(
         plan.surroundings, compensations=(*plan.surroundings.compensations, *added.surroundings.compensations)
     )
@@ -171,6 +174,8 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     action = f"its base {root!r} is a {'free' if afloat else 'fixed'} link there; the total mass grows by {mass:g} kg"
     if added.surroundings.medium is not None:
         action += "; the fluid that it states is left out"
+    if other.keyframes:
+        action += f"; its keyframes are left out: {', '.join(key.name for key in other.keyframes)}"
     if dropped:
         action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if np.any(other.gravity != plan.gravity):

@@ -323,7 +323,8 @@ def visited(
     flat = [*begin, *start, *(x for row in (*places, *varying) for x in row), *outside]
     every = results(graph, compound, flat)
     first = len(begin) + len(start)
-    return every[: len(begin)], every[len(begin) : first], list(rows_of(every[first:], n))
+    table_after = every[: len(begin)] if written.to else begin
+    return list(table_after), every[len(begin) : first], list(rows_of(every[first:], n))
 
 
 def visit(

@@ -5,13 +5,13 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
 from .body_impulses import BodyContacts, Sweeps
-from .body_problem import BodyProblem
+from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import Carrier, Moment, constraint_impulses
-from .iteration import ConstraintImpulses, solved_problem
+from .iteration import ConstraintImpulses
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
@@ -32,7 +32,6 @@ __all__ = [
     "ANY",
     "SHARED",
     "BodyContacts",
-    "BodyProblem",
     "Carrier",
     "ConstraintImpulses",
     "DryFriction",
@@ -60,7 +59,7 @@ __all__ = [
     "solve_quadratic",
     "solve_saddle",
     "solve_semidefinite",
-    "solved_problem",
+    "solved_bodies",
     "sparse_product",
     "with_dry_friction",
 ]

@@ -1,11 +1,11 @@
-"""Systems of blocks (6, 6), most of them 0, which of them differs from state to state: one loop over what there is.
+"""Systems of blocks (6, 6), most of them 0, which of them differs from state to state: loops over what there is.
 
-A x = b by elimination of blocks without pivots, for A near a positive definite matrix. Every operation of the
-elimination of a full matrix is one item of a list,
+A x = b by elimination of blocks without pivots, for A near a positive definite matrix. Row and column i of the factors
+follow from the rows and columns before them, so that m of n rows take the first operations of a list. Each is
 
-    target ← keep · target + left · (sign · right),   or   target ← left⁻¹,
+    target ← target − left · right,   target ← left · right,   or   target ← target⁻¹,
 
-and those items are taken whose blocks are not 0 in a state: of a chain of bodies few, whatever the size.
+and those are taken whose blocks are not 0 in a state: of a chain of bodies few, whatever the size.
 """
 
 from __future__ import annotations
@@ -15,101 +15,157 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import logical_and, lookup, repeat, visit, where
+from dalembert.math import logical_and, lookup, map, repeat, take, visit, where
 
 from .general import solve
 
 SIZE = 6
+SUBTRACTED, MULTIPLIED, INVERTED = 0.0, 1.0, 2.0  # kinds of operations
+NOTHING = np.zeros((1, 1))  # a table that is not used
 
 
 class Elimination(NamedTuple):
-    """Items in their order: numbers of blocks target, left, right; keep and sign; whether a pivot is inverted.
+    """Operations (k, 4) in their order: numbers of the blocks target, left, right, and their kind.
 
-    The blocks of row i are i (n + 1) …: those of A, and that of b, whose first column it is.
+    Block (i, j) is number i n + j. pairs (n (n + 1) / 2, 2): (i, j) with i ≤ j, by j. ends, pair_ends (n + 1,): how
+    many operations and pairs the first m rows take.
     """
 
-    items: np.ndarray
-
-    @property
-    def blocks(self) -> int:
-        """Of A and b."""
-        return int(self.items[:, 0].max()) + 1
+    operations: np.ndarray
+    pairs: np.ndarray
+    ends: np.ndarray
+    pair_ends: np.ndarray
 
 
 @cache
 def elimination(n: int) -> Elimination:
-    """All items for n rows of blocks: factors and b, then x in the place of b."""
+    """All operations for n rows of blocks."""
 
     def place(i: int, j: int) -> int:
-        return i * (n + 1) + j
+        return i * n + j
 
-    rows: list[tuple[int, int, int, float, float, float]] = []
-    for k in range(n):
-        rows.append((place(k, k), place(k, k), place(k, k), 0.0, 1.0, 1.0))
-        for i in range(k + 1, n):
-            rows.append((place(i, k), place(i, k), place(k, k), 0.0, 1.0, 0.0))
-            rows += [(place(i, j), place(i, k), place(k, j), 1.0, -1.0, 0.0) for j in range(k + 1, n + 1)]
-    for k in reversed(range(n)):
-        rows += [(place(k, n), place(k, j), place(j, n), 1.0, -1.0, 0.0) for j in range(k + 1, n)]
-        rows.append((place(k, n), place(k, k), place(k, n), 0.0, 1.0, 0.0))
-    return Elimination(np.array(rows))
+    rows: list[tuple[int, int, int, float]] = []
+    pairs: list[tuple[int, int]] = []
+    ends, pair_ends = [0], [0]
+    for i in range(n):
+        for k in range(i):
+            rows += [(place(i, k), place(i, t), place(t, k), SUBTRACTED) for t in range(k)]
+            rows += [(place(k, i), place(k, t), place(t, i), SUBTRACTED) for t in range(k)]
+            rows.append((place(i, k), place(i, k), place(k, k), MULTIPLIED))
+        rows += [(place(i, i), place(i, t), place(t, i), SUBTRACTED) for t in range(i)]
+        rows.append((place(i, i), place(i, i), place(i, i), INVERTED))
+        pairs += [(k, i) for k in range(i + 1)]
+        ends.append(len(rows))
+        pair_ends.append(len(pairs))
+    return Elimination(np.array(rows), np.array(pairs), np.array(ends, float), np.array(pair_ends, float))
 
 
 class BlockPattern(NamedTuple):
-    """The items of an elimination that a state needs: their numbers (m,), and how many."""
+    """Of a system of n rows in a state: operations (k, 4), the first `count` of them; pairs (j, 2) likewise."""
 
-    order: Elimination
-    numbers: np.ndarray
+    n: int
+    operations: np.ndarray
     count: Any
+    pairs: np.ndarray
+    pair_count: Any
 
 
-def block_pattern(n: int, pairs: np.ndarray, count: Any) -> BlockPattern:
-    """Of a system of n rows whose blocks (i, j) and (j, i) are not 0 for the first `count` of pairs (k, 2)."""
-    order = elimination(n)
-    every, blocks = order.items, order.blocks
+def block_pattern(n: int, pairs: np.ndarray, count: Any, rows: Any = None) -> BlockPattern:
+    """Of a system of n rows whose blocks (i, j) and (j, i) are not 0 for the first `count` of pairs (k, 2).
+
+    rows: how many of the n rows there are, the first ones; None: all.
+    """
+    order, blocks = elimination(n), n * n
     flags = np.zeros((blocks, 1))
-    for i in range(n):
-        flags[[i * (n + 1) + i, i * (n + 1) + n]] = 1.0
+    flags[:: n + 1] = 1.0
 
     def present(_: Any, pair: Any) -> dict[str, Any]:
         inside = logical_and(pair[0] < n, pair[1] < n)
-        places = [pair[i] * (n + 1.0) + pair[1 - i] for i in (0, 1)]
+        places = [pair[i] * float(n) + pair[1 - i] for i in (0, 1)]
         return {"rows": np.ones((2, 1)), "to": np.array([where(inside, place, -1.0) for place in places])}
 
     begin = visit(present, {"pair": pairs}, flags, count=count)["table"]
+    every = order.operations
 
-    def needed(rows: Any, number: Any, k: Any, target: Any) -> dict[str, Any]:
-        taken = rows[0, 0] * rows[1, 0] > 0.5
+    def needed(read: Any, number: Any, k: Any, target: Any) -> dict[str, Any]:
+        taken = read[0, 0] * read[1, 0] > 0.5
         places = [where(taken, target, -1.0), where(taken, blocks + number, -1.0)]
         return {"rows": np.array([[1.0], [k]]), "to": np.array(places), "number": number + where(taken, 1.0, 0.0)}
 
     items = {"k": np.arange(float(len(every))), "target": every[:, 0]}
     table = np.concatenate([begin, np.zeros((len(every), 1))])
-    listed = visit(needed, items, table, every[:, 1:3], {"number": 0.0})
-    return BlockPattern(order, listed["table"][blocks:, 0], listed["number"])
+    limits = [None if rows is None else lookup(ends, rows) for ends in (order.ends, order.pair_ends)]
+    listed = visit(needed, items, table, every[:, 1:3], {"number": 0.0}, limits[0])
+    flags, numbers, operation_count = listed["table"][:blocks], listed["table"][blocks:, 0], listed["number"]
+
+    places = order.pairs @ [n, 1]
+    flagged = take(flags, places.astype(float))[:, 0]
+
+    def listed_pair(_: Any, number: Any, k: Any, flag: Any) -> dict[str, Any]:
+        return _next(flag > 0.5, number, k)
+
+    pair_numbers = {"k": np.arange(float(len(places))), "flag": flagged}
+    chosen = visit(listed_pair, pair_numbers, np.zeros((len(places), 1)), carry={"number": 0.0}, count=limits[1])
+    return BlockPattern(
+        n,
+        _rows_of(every, numbers, operation_count),
+        operation_count,
+        _rows_of(order.pairs, chosen["table"][:, 0], chosen["number"]),
+        chosen["number"],
+    )
 
 
-def solve_blocks(pattern: BlockPattern, table: np.ndarray) -> np.ndarray:
-    """x (n, 6) of blocks (n (n + 1), 36), those of b with b in their first column."""
-    every = pattern.order.items
-    n = round(len(table) ** 0.5 - 0.5)
+def _next(wanted: Any, number: Any, k: Any) -> dict[str, Any]:
+    """The next entry of a list, where it is wanted."""
+    place = np.array([where(wanted, number, -1.0)])
+    return {"rows": np.array([[k]]), "to": place, "number": number + where(wanted, 1.0, 0.0)}
 
-    def columns(number: Any) -> np.ndarray:
-        return np.array([lookup(column, number) for column in every.T], object)
 
-    found = visit(
-        lambda _, number: {"item": columns(number)}, {"number": pattern.numbers}, np.zeros((1, 1)), count=pattern.count
-    )["item"]
+def _rows_of(table: np.ndarray, numbers: np.ndarray, count: Any) -> np.ndarray:
+    """Rows of constants by their numbers."""
 
-    def one(rows: Any, item: Any) -> dict[str, Any]:
-        target, left, right = (row.reshape(SIZE, SIZE) for row in rows)
-        new = item[3] * target + left @ (item[4] * right)
+    def one(_: Any, number: Any) -> dict[str, Any]:
+        return {"row": np.array([lookup(column.astype(float), number) for column in table.T], object)}
 
-        def inverted(_: Any, left: Any, done: Any) -> dict[str, Any]:
-            return {"new": solve(left, np.eye(SIZE)), "left": left, "done": 1.0}
+    return visit(one, {"number": numbers}, NOTHING, count=count)["row"]
 
-        pivot = {"new": new, "left": left, "done": where(item[5] > 0.5, 0.0, 1.0)}
-        return {"rows": repeat(inverted, 1, pivot, "done")["new"].reshape(1, -1), "to": item[:1]}
 
-    table = visit(one, {"item": found}, table, found[:, :3], count=pattern.count)["table"]
-    return table[n :: n + 1][:, ::SIZE]
+def solve_blocks(pattern: BlockPattern, table: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """x (n, 6) of blocks (n², 36) and b (n, 6)."""
+    n, operations, pairs, pair_count = pattern.n, pattern.operations, pattern.pairs, pattern.pair_count
+
+    def one(read: Any, operation: Any) -> dict[str, Any]:
+        target, left, right = (row.reshape(SIZE, SIZE) for row in read)
+        kind, product = operation[3], left @ right
+        new = where(kind == SUBTRACTED, target - product, product)
+
+        def inverted(_: Any, target: Any, done: Any) -> dict[str, Any]:
+            return {"new": solve(target, np.eye(SIZE)), "target": target, "done": 1.0}
+
+        pivot = {"new": new, "target": target, "done": where(kind == INVERTED, 0.0, 1.0)}
+        return {"rows": repeat(inverted, 1, pivot, "done")["new"].reshape(1, -1), "to": operation[:1]}
+
+    factors = visit(one, {"operation": operations}, table, operations[:, :3], count=pattern.count)["table"]
+
+    def places(pair: Any) -> dict[str, Any]:
+        i, j = pair
+        return {"lower": np.array([j * float(n) + i]), "upper": np.array([i * float(n) + j])}
+
+    at = map(places, {"pair": pairs}, pair_count)
+
+    def taken(where_from: np.ndarray) -> np.ndarray:
+        return visit(lambda read: {"block": read[0]}, {}, factors, where_from, count=pair_count)["block"]
+
+    def forward(read: Any, pair: Any, block: Any) -> dict[str, Any]:
+        i, j = pair
+        new = read[1] - block.reshape(SIZE, SIZE) @ read[0]
+        return {"rows": new[None], "to": np.array([where(i < j, j, -1.0)])}
+
+    def backward(read: Any, pair: Any, block: Any) -> dict[str, Any]:
+        i, j = pair
+        product = block.reshape(SIZE, SIZE) @ read[1]
+        return {"rows": where(i < j, read[0] - product, product)[None], "to": np.array([i])}
+
+    y = visit(forward, {"pair": pairs, "block": taken(at["lower"])}, b, pairs, count=pair_count)["table"]
+    items = {"pair": pairs, "block": taken(at["upper"])}
+    return visit(backward, items, y, pairs, count=pair_count, reverse=True)["table"]

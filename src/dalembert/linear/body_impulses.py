@@ -11,6 +11,7 @@ hundreds (Silcowitz-Niebe, Abel, Erleben 2010).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_or, map, maximum, minimum, repeat, visit, where
 
 from .cones import Block, contact_block, contact_impulse
+from .iteration import settled
 from .row_laws import ANY, Law, row_impulse
 
 SWEEPS = 100  # at most
@@ -27,7 +29,7 @@ SLIPS = 12  # steps towards the slip of one contact, at most
 ALONE = 0.1  # of the tolerance: the accuracy of one contact beside the others
 WORSE = 8.0  # times the smallest change so far: sweeps go back to where that was
 FINE = 8  # sweeps towards a finer change than the tolerance
-ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
+SLOW_AT_FIRST, AT_FIRST = 3, 4.0  # sweeps before their pace counts, and times the smallest change of these
 
 
 class BodyContacts(NamedTuple):
@@ -69,6 +71,55 @@ class BodyImpulses(NamedTuple):
     settled: Any
 
 
+class _Pass(NamedTuple):
+    """What sweeps go on with: `along` leads from the sweeps before to p, and further by a share of it.
+
+    better: whether p is the best so far, else best_p; lost: whether it is worse by far, so that they go back.
+    """
+
+    p: np.ndarray
+    slip: np.ndarray
+    along: np.ndarray
+    best_p: np.ndarray
+    best_slip: np.ndarray
+    w: np.ndarray
+    w_along: np.ndarray
+    best_w: np.ndarray
+    length: Any
+    share: Any
+    lost: Any
+    better: Any
+    smallest: Any
+    slowest: Any
+    count: Any
+
+
+class _There(NamedTuple):
+    """After a sweep from the first contact to the last, which began at `begin` and w_begin."""
+
+    p: np.ndarray
+    slip: np.ndarray
+    begin: np.ndarray
+    along: np.ndarray
+    best_p: np.ndarray
+    best_slip: np.ndarray
+    w: np.ndarray
+    w_begin: np.ndarray
+    w_along: np.ndarray
+    change: Any
+
+
+class _Back(NamedTuple):
+    """After the sweep back; square: sum of squares of the changes of impulses there and back."""
+
+    p: np.ndarray
+    slip: np.ndarray
+    along: np.ndarray
+    w: np.ndarray
+    change: Any
+    square: Any
+
+
 class Sweeps:
     """The problem of contacts on the laws of `cones`. tolerance, finer: changes of velocities, as elsewhere."""
 
@@ -92,47 +143,88 @@ class Sweeps:
         """Angular velocity per moment about each axis."""
         return {"gains": np.array([axes[k] @ (spins_a[j] + spins_b[j]) for j, k in enumerate(self.contacts.about)])}
 
-    def solved(self, p: np.ndarray, slip: np.ndarray) -> BodyImpulses:
-        """Sweeps from (p, slip) of a step before, until all is settled."""
-        k, n = p.shape
-        scale = self._scale(p)
-        start = {"p": p, "slip": slip, "w": self.pushed(p)}
-        begin = start | {"along": np.zeros((k, n)), "w_along": np.zeros((self.bodies, 6)), "length": ANY}
-        begin |= {f"best_{name}": x for name, x in start.items()} | {"change": ANY, "count": 0.0, "done": 0.0}
+    def solved(self, p: np.ndarray, slip: np.ndarray, pace: float | None = None) -> BodyImpulses:
+        """Sweeps from (p, slip) of a step before, until all is settled.
 
-        def sweep(p: Any, slip: Any, w: Any, along: Any, w_along: Any, length: Any, *rest: Any) -> dict[str, Any]:
-            *best, smallest, count, _ = rest
-            after = self.swept(p, slip, w)
-            change, square = after[3:]
-            tolerance = where(count < FINE, self.finer, self.tolerance)
-            done = where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
-            lost = change > WORSE * smallest
-            share = where(logical_or(square >= length, done > 0.0), 0.0, square / maximum(length, 1.0 / ANY))
-            p1, slip1, w1 = (where(lost, x, y) for x, y in zip(best, after, strict=False))
-            best = [where(change <= smallest, y, x) for x, y in zip(best, after, strict=False)]
-            share = where(lost, 0.0, share)
+        pace: of what they change after some sweeps they go on as long as each leaves less than this share of it on
+        average, also beyond the tolerance, towards the finer one; None: in any case.
+        """
+        k, n = p.shape
+        scale, w = self.scale(p), self.pushed(p)
+        state: dict[str, Any] = {"p": p, "slip": slip, "along": np.zeros((k, n)), "best_p": p, "best_slip": slip}
+        state |= {"w": w, "w_along": np.zeros((self.bodies, 6)), "best_w": w, "length": ANY, "share": 0.0}
+        state |= {"lost": 0.0, "better": 1.0, "smallest": ANY, "slowest": ANY, "count": 0.0, "done": 0.0}
+
+        def sweep(*parts: Any) -> dict[str, Any]:
+            last = _Pass(*parts[:-1])
+            there = self._there(last)
+            back = self._back(there)
+            change = maximum(there.change, back.change)
+            tolerance = self.finer if pace is not None else where(last.count < FINE, self.finer, self.tolerance)
+            done = settled(change, tolerance, scale)
+            lost = change > WORSE * last.smallest
+            straight = logical_or(logical_or(back.square >= last.length, done > 0.0), lost)
+            slowest = where(last.count < SLOW_AT_FIRST, AT_FIRST * minimum(change, last.slowest), last.slowest)
+            if pace is not None:
+                slowest = where(last.count < SLOW_AT_FIRST, slowest, pace * slowest)
+                done = where(minimum(change, last.smallest) > slowest, 1.0, done)
             return {
-                "p": p1 + share * along,
-                "slip": slip1,
-                "w": w1 + share * w_along,
-                "along": where(lost, 0.0, share * along + (p1 - p)),
-                "w_along": where(lost, 0.0, share * w_along + (w1 - w)),
-                "length": where(lost, ANY, square),
-                "best_p": best[0],
-                "best_slip": best[1],
-                "best_w": best[2],
-                "change": minimum(change, smallest),
-                "count": count + 1.0,
+                "p": back.p,
+                "slip": back.slip,
+                "along": back.along,
+                "best_p": there.best_p,
+                "best_slip": there.best_slip,
+                "w": back.w,
+                "w_along": there.w_along + (back.w - there.w_begin),
+                "best_w": where(last.better > 0.5, last.w, last.best_w),
+                "length": where(lost, ANY, back.square),
+                "share": where(straight, 0.0, back.square / maximum(last.length, 1.0 / ANY)),
+                "lost": where(lost, 1.0, 0.0),
+                "better": where(change <= last.smallest, 1.0, 0.0),
+                "smallest": minimum(change, last.smallest),
+                "slowest": slowest,
+                "count": last.count + 1.0,
                 "done": done,
             }
 
-        end = repeat(sweep, SWEEPS, begin, "done")
-        p, slip, w = (end[f"best_{name}"] for name in start)
-        return BodyImpulses(
-            p, slip, w, end["change"], end["count"], where(end["change"] <= self.tolerance, 1.0, end["done"])
-        )
+        end = repeat(sweep, SWEEPS, state, "done")
+        better, change = end["better"] > 0.5, end["smallest"]
+        p, slip, w = (where(better, end[name], end[f"best_{name}"]) for name in ("p", "slip", "w"))
+        tolerance = self.tolerance if pace is None else self.finer
+        return BodyImpulses(p, slip, w, change, end["count"], settled(change, tolerance, scale))
 
-    def _scale(self, p: np.ndarray) -> Any:
+    def _there(self, last: _Pass) -> _There:
+        """From the first contact to the last, from where the changes before lead on to, or from the best so far."""
+        lost, better = last.lost > 0.5, last.better > 0.5
+        w_along = where(lost, 0.0, last.share * last.w_along)
+        w_begin = where(lost, last.best_w, last.w + w_along)
+
+        def begin(p: Any, slip: Any, along: Any, best_p: Any, best_slip: Any) -> tuple[Any, Any, dict[str, Any]]:
+            kept = where(lost, 0.0, last.share * along)
+            start = where(lost, best_p, p + kept)
+            best = {"best_p": where(better, p, best_p), "best_slip": where(better, slip, best_slip)}
+            return start, where(lost, best_slip, slip), {"begin": start, "along": kept} | best
+
+        states = {name: getattr(last, name) for name in ("p", "slip", "along", "best_p", "best_slip")}
+        after = self._each(begin, lambda *_: {}, states, w_begin, {}, False)
+        records = {name: after[name] for name in ("p", "slip", "begin", "along", "best_p", "best_slip")}
+        return _There(**records, w=after["table"], w_begin=w_begin, w_along=w_along, change=after["most"])
+
+    def _back(self, there: _There) -> _Back:
+        """From the last contact to the first; along: all that has changed since the pass began, and before."""
+
+        def begin(p: Any, slip: Any, start: Any, along: Any) -> tuple[Any, Any, dict[str, Any]]:
+            return p, slip, {}
+
+        def add(p: Any, sizes: Any, square: Any, _p: Any, _slip: Any, start: Any, along: Any) -> dict[str, Any]:
+            change = p - start
+            return {"along": along + change, "square": square + (sizes * change) @ change}
+
+        states = {"p": there.p, "slip": there.slip, "begin": there.begin, "along": there.along}
+        after = self._each(begin, add, states, there.w, {"square": 0.0}, True)
+        return _Back(after["p"], after["slip"], after["along"], after["table"], after["most"], after["square"])
+
+    def scale(self, p: np.ndarray) -> Any:
         """Of the velocities at work."""
 
         def step(most: Any, c: Any, size: Any, p: Any) -> dict[str, Any]:
@@ -161,35 +253,44 @@ class Sweeps:
 
         return visit(one, self.motion, w, self.at, count=self.contacts.count)["u"]
 
-    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[Any, Any, Any, Any, Any]:
-        """A sweep from the first contact to the last, and one back.
+    def one_way(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray, reverse: bool = False) -> tuple[Any, ...]:
+        """Impulses, slips and w after each contact in turn, the largest velocity that changed, and those of each."""
 
-        Impulses, slips and w, the largest velocity that changed, and the sum of squares of the changes of impulses.
+        def begin(p: Any, slip: Any) -> tuple[Any, Any, dict[str, Any]]:
+            return p, slip, {}
+
+        after = self._each(begin, lambda *_: {}, {"p": p, "slip": slip}, w, {}, reverse)
+        return after["p"], after["slip"], after["table"], after["most"], after["moved"]
+
+    def _each(
+        self,
+        begin: Callable[..., tuple[Any, Any, dict[str, Any]]],
+        added: Callable[..., dict[str, Any]],
+        states: dict[str, np.ndarray],
+        w: np.ndarray,
+        carry: dict[str, Any],
+        reverse: bool,
+    ) -> dict[str, np.ndarray]:
+        """Each contact in turn beside the others as they are: "p", "slip", "moved", "most" and "table", w at the end.
+
+        states (k, …) by name: what `begin` takes of a contact; it gives the impulses and the slip from which it starts,
+        and further records. added: from the new impulses, their sizes, what is carried and the states of a contact to
+        further records and what is carried on.
         """
-        on = self.one_way(p, slip, w, False)
-        back = self.one_way(*on[:3], True)
-
-        def step(_: Any, square: Any, size: Any, p: Any, before: Any) -> dict[str, Any]:
-            return {"square": square + (size * (p - before)) @ (p - before)}
-
-        items = {"size": self.sizes, "p": back[0], "before": p}
-        start = np.zeros((1, 1))
-        square = visit(step, items, start, carry={"square": 0.0}, count=self.contacts.count)["square"]
-        return *back[:3], maximum(on[3], back[3]), square
-
-    def one_way(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray, reverse: bool) -> tuple[Any, Any, Any, Any]:
-        """Impulses, slips and w after each contact in turn, and the largest velocity that changed."""
         about, names = self.contacts.about, Block._fields
 
         def one(rows: Any, most: Any, *numbers: Any) -> dict[str, Any]:
+            carried, numbers = numbers[: len(carry)], numbers[len(carry) :]
             width = len(self.motion)
             contact = self.motion_of(*numbers[:width])
             block = Block(*numbers[width : width + len(names)])
-            c, mu, before, slip, *turning = numbers[width + len(names) :]
+            c, mu, *more = numbers[width + len(names) :]
+            state, turning = more[: len(states)], more[len(states) :]
+            before, slip, records = begin(*state)
             u = c + contact.velocity(rows)
             new, slip = self._alone(block, mu, u[:3] - block.W @ before[:3], slip)
             changes = list(block.size * absolute(new - before[:3]))
-            impulses = list(new)
+            impulses, sizes = list(new), block.size
             if about:
                 reach, gains = turning
                 step = np.concatenate([new - before[:3], np.zeros(len(about))])
@@ -199,21 +300,23 @@ class Sweeps:
                     moment = row_impulse(law, gains[j], u[3 + j] - gains[j] * before[3 + j])
                     changes.append(gains[j] * absolute(moment - before[3 + j]))
                     impulses.append(moment)
-            after = np.array(impulses)
+                sizes = np.concatenate([sizes, gains])
+            after, moved = np.array(impulses), reduce(maximum, changes)
+            more_records = added(after, sizes, *carried, *state)
             return {
                 "rows": contact.moved(rows, after - before),
                 "to": contact.numbers,
-                "most": reduce(maximum, changes, most),
+                "most": maximum(most, moved),
                 "p": after,
                 "slip": slip,
-            }
+                "moved": moved,
+            } | (records | more_records)
 
         items = self.motion | {name: self.blocks[name] for name in names}
-        items |= {"c": self.contacts.c, "mu": self.contacts.mu, "before": p, "slip_before": slip}
+        items |= {"c": self.contacts.c, "mu": self.contacts.mu} | {f"last {name}": x for name, x in states.items()}
         if about:
             items |= {"reach": self.contacts.reach, "gains": self.gains}
-        after = visit(one, items, w, self.at, {"most": 0.0}, self.contacts.count, reverse)
-        return after["p"], after["slip"], after["table"], after["most"]
+        return visit(one, items, w, self.at, {"most": 0.0} | carry, self.contacts.count, reverse)
 
     def _alone(self, block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any]:
         """The impulse of a contact beside the others as they are, and its slip.

@@ -1,7 +1,8 @@
 """Impulses of contacts when nothing is known of a step before: all that close are held at once, and that is checked.
 
-Where feet stand, stick or hang in the air that is the solution. Else what it gives, brought into the cones, is where
-sweeps and Newton steps start.
+Where feet stand, stick or hang in the air that is the solution. Where some slide, each contact is put on its law beside
+the others as they were, a few times: feet are tied to each other weakly, and a pass leaves some hundredth of the error.
+Where that is slow, sweeps and Newton steps go on from there.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, sqrt, where
+from dalembert.math import abs as absolute
+from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, where
 
-from .cones import TINY
-from .impulses import Carrier, constraint_impulses
-from .iteration import ConstraintImpulses
+from .cones import TINY, contact_block, contact_impulse_on_lanes
+from .impulses import Carrier, constraint_impulses, contact_problem
+from .iteration import ACCURACY, ConstraintImpulses, largest, newton_correction, settled
+from .row_laws import ANY
 from .symmetric import factor
-from .zeros import sparse_product
+from .zeros import mirrored, sparse_product
 
 DEPENDENT = 1e-5  # of its diagonal entry: a pivot below this, also of float32, belongs to what others hold already
+PASSES = 10  # at most, of contacts one beside another
+HALTING = 0.5  # a pass that changes more than this share of what the one before it changed is slow
 
 
 class Held(NamedTuple):
@@ -34,26 +39,66 @@ def impulses_from_rest(
     carrier: Carrier, c: np.ndarray, mu: Sequence[Any], tolerance: Any = 0.0, finer: Any = None
 ) -> ConstraintImpulses:
     """As `constraint_impulses`, of k contacts without rows, for velocities c (3 k,) without impulses."""
-    held = held_impulses(carrier, c, mu)
+    G = mirrored(sparse_product(carrier.X.T, carrier.Y))
+    held = held_impulses(G, c, mu)
 
-    def corrected(p: np.ndarray, *_: Any) -> dict[str, Any]:
-        within = np.concatenate([_in_cone(each, friction) for each, friction in zip(p.reshape(-1, 3), mu, strict=True)])
-        start = within, np.zeros(len(mu))
-        return _state(constraint_impulses(carrier, c, mu, (), start, tolerance, None, finer), 1.0)
+    def swept(p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
+        solution = constraint_impulses(carrier, c, mu, (), (p, slip), tolerance, None, finer)
+        return _state(solution._replace(passes=count + solution.passes))
 
-    begin = ConstraintImpulses(held.p.reshape(-1), np.zeros(len(mu)), 0.0, 0.0, 1.0)
-    end = repeat(corrected, 1, _state(begin, where(held.right, 1.0, 0.0)), "done")
-    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["settled"])
+    def moved(p: np.ndarray, *_: Any) -> dict[str, Any]:
+        alone = impulses_one_beside_another(G, c, mu, p, tolerance if finer is None else finer)
+        return _state(_solution(repeat(swept, 1, _state(alone), "done")))
+
+    def let_go(p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
+        begin = _state(ConstraintImpulses(p, slip, 0.0, 0.0, 0.0))
+        end = repeat(moved, 1, begin, "done", ACCURACY, newton_correction(contact_problem(carrier, c, mu)))
+        return _state(_solution(end)) | {"settled": end["done"], "done": 1.0}
+
+    begin = _state(ConstraintImpulses(held.p.reshape(-1), np.zeros(len(mu)), 0.0, 0.0, where(held.right, 1.0, 0.0)))
+    end = repeat(let_go, 1, begin | {"settled": 1.0}, "done")
+    return _solution(end)._replace(settled=end["settled"])
 
 
-def _state(x: ConstraintImpulses, done: Any) -> dict[str, Any]:
+def impulses_one_beside_another(
+    G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray, tolerance: Any
+) -> ConstraintImpulses:
+    """From impulses p (3 k,) on, each contact on its law beside the others as they were, and again (Jacobi).
+
+    It ends where a pass is slow. Contacts of a pass do not wait for each other: they can be lanes of one vector.
+    """
+    places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
+    blocks, scale = [contact_block(G[at, at]) for at in places], largest(c)
+
+    def one_pass(p: np.ndarray, slip: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+        u = c + sparse_product(G, p)
+        impulses, slips, changes = [], [], []
+        for at, block, friction, s in zip(places, blocks, mu, slip, strict=True):
+            new, slipped, change = contact_impulse_on_lanes(block, friction, u[at] - block.W @ p[at], s)
+            impulses.append(new)
+            slips.append(slipped)
+            changes.append(reduce(maximum, [change, *(block.size * absolute(new - p[at]))]))
+        change = reduce(maximum, changes)
+        done = where(change > HALTING * before, 1.0, settled(change, tolerance, scale))
+        return {"p": np.concatenate(impulses), "slip": np.array(slips), "change": change, "done": done}
+
+    end = repeat(one_pass, PASSES, {"p": p, "slip": np.zeros(len(mu)), "change": ANY, "done": 0.0}, "done")
+    done = settled(end["change"], tolerance, scale)
+    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["passes"], done)
+
+
+def _state(x: ConstraintImpulses) -> dict[str, Any]:
     """The numbers of a repetition."""
-    return {"p": x.p, "slip": x.slip, "change": x.change, "count": x.passes, "settled": x.settled, "done": done}
+    return {"p": x.p, "slip": x.slip, "change": x.change, "count": x.passes, "done": x.settled}
 
 
-def held_impulses(carrier: Carrier, c: np.ndarray, mu: Sequence[Any]) -> Held:
-    """G p = −c over the contacts whose normals would close, 0 for the others; G = Xᵀ Y (3 k, 3 k)."""
-    G = sparse_product(carrier.X.T, carrier.Y)
+def _solution(state: dict[str, Any]) -> ConstraintImpulses:
+    """The impulses of a repetition."""
+    return ConstraintImpulses(state["p"], state["slip"], state["change"], state["count"], state["done"])
+
+
+def held_impulses(G: np.ndarray, c: np.ndarray, mu: Sequence[Any]) -> Held:
+    """G p = −c over the contacts whose normals would close, 0 for the others; G (3 k, 3 k)."""
     closed = [normal < 0.0 for normal in c[::3]]
     apart = []
 
@@ -77,9 +122,3 @@ def held_impulses(carrier: Carrier, c: np.ndarray, mu: Sequence[Any]) -> Held:
 def _reach(p: np.ndarray, mu: Any) -> Any:
     """At least 0 where p (3,) lies in its cone."""
     return minimum(p[0], (mu * p[0]) * (mu * p[0]) - p[1:] @ p[1:])
-
-
-def _in_cone(p: np.ndarray, mu: Any) -> np.ndarray:
-    """Tangents no longer than the friction of a normal that pushes allows."""
-    pushed = maximum(p[0], 0.0)
-    return np.concatenate([[pushed], p[1:] * minimum(1.0, mu * pushed / sqrt(p[1:] @ p[1:] + TINY))])

@@ -20,6 +20,8 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_not, maximum, minimum, repeat, sqrt, where
 
+from .zeros import mirrored
+
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
 HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
@@ -45,6 +47,7 @@ class Block(NamedTuple):
 
 def contact_block(W: np.ndarray) -> Block:
     """The block for W (3, 3), the velocities per impulse of a contact alone."""
+    W = mirrored(W)
     least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
@@ -57,11 +60,36 @@ def contact_block(W: np.ndarray) -> Block:
 
 def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
     """p (3,), slip, and the velocity that the change of the slip makes, for velocities b (3,) without p."""
-    _, r, w, S, determinant, _, inverse = block
-    pressed, *stuck = held = -(inverse @ b)
+    held, slides = _held(block, mu, b)
+
+    def sliding(_: np.ndarray, slip: Any, moved: Any, done: Any) -> dict[str, Any]:
+        p, slipped, moved = _slid(block, mu, b, slip)
+        return {"p": p, "slip": slipped, "moved": moved, "done": 1.0}
+
+    begin = {"p": held, "slip": where(slides, slip, 0.0), "moved": 0.0, "done": where(slides, 0.0, 1.0)}
+    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
+    return end["p"], end["slip"], end["moved"]
+
+
+def contact_impulse_on_lanes(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
+    """`contact_impulse` without a branch, so that contacts can be lanes of one vector."""
+    held, slides = _held(block, mu, b)
+    p, slipped, moved = _slid(block, mu, b, where(slides, slip, 0.0))
+    return where(slides, p, held), where(slides, slipped, 0.0), where(slides, moved, 0.0)
+
+
+def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
+    """p (3,) of a contact that sticks or is open, and whether it is neither."""
+    pressed, *stuck = held = -(block.inverse @ b)
     closed = b[0] < 0.0
     sticks = logical_and(stuck[0] * stuck[0] + stuck[1] * stuck[1] <= (mu * pressed) * (mu * pressed), pressed >= 0.0)
-    slides = logical_and(closed, logical_not(sticks))
+    return where(logical_and(closed, sticks), held, 0.0), logical_and(closed, logical_not(sticks))
+
+
+def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
+    """p (3,) of a contact that slides, one Newton step for its slip, and the velocity that the change of it makes."""
+    _, r, w, S, determinant, _, _ = block
+    f = b[1:] - w * (b[0] * r)
 
     def tangents(s: Any, x: np.ndarray) -> np.ndarray:
         """(S + s)⁻¹ x."""
@@ -71,27 +99,16 @@ def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np
     def normal(t: np.ndarray) -> Any:
         return -(b[0] + w @ t) * r
 
-    def sliding(_: np.ndarray, slip: Any, moved: Any, done: Any) -> dict[str, Any]:
-        f = b[1:] - w * (b[0] * r)
-        t = tangents(slip, -f)
-        rate, length = tangents(slip, t), sqrt(t @ t + TINY)
-        share = mu * normal(t) / length
-        least = -SLOPE * mu * r * b[0] / sqrt(f @ f + TINY)
-        slope = maximum(mu * (w @ rate) * r / length + share * (t @ rate) / (length * length), maximum(least, TINY))
-        slipped = clip(slip + (1.0 - share) / slope, 0.0, MOST)
-        t = tangents(slipped, -f)
-        pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
-        p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
-        return {"p": p, "slip": slipped, "moved": length * absolute(slipped - slip), "done": 1.0}
-
-    begin = {
-        "p": where(logical_and(closed, sticks), held, 0.0),
-        "slip": where(slides, slip, 0.0),
-        "moved": 0.0,
-        "done": where(slides, 0.0, 1.0),
-    }
-    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
-    return end["p"], end["slip"], end["moved"]
+    t = tangents(slip, -f)
+    rate, square, pushed = tangents(slip, t), t @ t + TINY, normal(t)
+    length = sqrt(square)
+    least = maximum(-SLOPE * mu * r * b[0] / sqrt(f @ f + TINY), TINY)
+    slope = mu * (((w @ rate) * r) * square + pushed * (t @ rate))  # of mu p_n / |p_t|, times |p_t|³
+    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * (length * square)), 0.0, MOST)
+    t = tangents(slipped, -f)
+    pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
+    p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
+    return p, slipped, length * absolute(slipped - slip)
 
 
 def yielding_contact(

@@ -104,8 +104,18 @@ def constraint_impulses(
     p, slip = (np.zeros(len(c)), np.zeros(len(mu))) if start is None else start
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
-    compliance = np.zeros(len(laws)) if give is None else give
-    return solved_problem(_EachContact(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
+    return solved_problem(contact_problem(carrier, c, mu, laws, give), (p, slip), tolerance, finer)
+
+
+def contact_problem(
+    carrier: Carrier,
+    c: np.ndarray,
+    mu: Sequence[Any] = (),
+    laws: Sequence[Law | Moment] = (),
+    give: np.ndarray | None = None,
+) -> Problem:
+    """What `constraint_impulses` solves."""
+    return _EachContact(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
 
 
 class Rows:

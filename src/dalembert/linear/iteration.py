@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -93,6 +93,22 @@ class Problem(ABC):
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A⁻¹ b."""
 
+    def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
+        """What a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""
+        return None
+
+
+class Unsettled(NamedTuple):
+    """A part of a problem, which does not depend on what is left out, where it starts, and how to put it back.
+
+    restored: from p and slip of the part to those of the whole.
+    """
+
+    problem: Problem
+    p: np.ndarray
+    slip: np.ndarray
+    restored: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
 
 def solved_problem(
     problem: Problem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
@@ -100,7 +116,7 @@ def solved_problem(
     """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
     p, slip = start
     scale = largest([*problem.scale_of, *(problem.sizes * p)])
-    iteration = _Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
+    iteration = Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
     first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
@@ -109,7 +125,12 @@ def solved_problem(
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
-class _Iteration:
+def newton_correction(problem: Problem) -> Callable[..., dict[str, Any]]:
+    """The Newton step at a solution from which its slopes come: of `repeat`, on p, slip, change, count, done."""
+    return Iteration(problem, 0.0, 0.0, 0.0).corrected
+
+
+class Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
     def __init__(self, problem: Problem, tolerance: Any, finer: Any, scale: Any) -> None:
@@ -120,7 +141,7 @@ class _Iteration:
 
     def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
-        return where(logical_or(change <= tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
+        return settled(change, tolerance, self.scale)
 
     def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
         """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
@@ -135,6 +156,12 @@ class _Iteration:
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
         """Newton steps, and sweeps where these do not settle it."""
+        part = self.problem.unsettled(p, slip, self.finer)
+        if part is not None:
+            of_part = Iteration(part.problem, self.tolerance, self.finer, self.scale)
+            after = of_part.steps_and_sweeps(part.p, part.slip, change, count, done)
+            p, slip = part.restored(after["p"], after["slip"])
+            return after | {"p": p, "slip": slip}
         begin: dict[str, Any] = {
             "p": p,
             "u": self.problem.velocities(self.problem.pushed(p)),
@@ -240,6 +267,11 @@ class _Iteration:
         searched = logical_and(slope < 0.0, at_high > -DESCENT * slope)
         start = {"low": 0.0, "high": 1.0, "at_low": slope, "at_high": at_high, "side": 0.0, "share": 1.0}
         return repeat(narrowed, SEARCHED, start | {"done": where(searched, 0.0, 1.0)}, "done")["share"]
+
+
+def settled(change: Any, tolerance: Any, scale: Any) -> Any:
+    """1 where a change of velocities is within the tolerance, or is rounding beside those at work, `scale`."""
+    return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
 
 
 def largest(x: Sequence[Any] | np.ndarray) -> Any:

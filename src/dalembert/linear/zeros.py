@@ -39,3 +39,9 @@ def sparse_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
             for j in columns[k]:
                 C[i, j] = C[i, j] + A[i, k] * B[k, j]
     return C
+
+
+def mirrored(A: np.ndarray) -> np.ndarray:
+    """A symmetric A (n, n) of its lower triangle, lest entries that are equal are computed twice."""
+    lower = np.tril(np.ones(A.shape, bool))
+    return np.where(lower, A, A.T)

@@ -123,6 +123,19 @@ class Sources:
             )
         return stated.size
 
+    def converted(self, kind: str, columns: Sequence[Heading]) -> list[str]:
+        """Notes on numbers that are stated in other units than SI's."""
+        stated: dict[str, list[str]] = {}
+        for heading in columns:
+            its = heading.unit or self.units.get(kind)
+            if its is not None and its.size != 1.0:
+                stated.setdefault(its.text, []).append(heading.column)
+        words = WORDS.get(kind, "times")
+        return [
+            f"{words}{'' if len(some) == len(columns) else f' {_list(some)}'} are stated in {text}, and converted"
+            for text, some in stated.items()
+        ]
+
 
 def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sources:
     """The candidates of a table, with the user's choices."""
@@ -159,15 +172,18 @@ def channel(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.nda
             return None, [f"temperatures of {_list(missing)} are missing: those of the other joints are not used"]
         if missing:
             raise _missing(source, kind, missing)
-        return _stack(source, robot, kind, [h for h in by_name.values() if h is not None], rows), []
+        columns = [heading for heading in by_name.values() if heading is not None]
+        return _stack(source, robot, kind, columns, rows), source.converted(kind, columns)
     heading = source.chosen(kind) or source.find(WHOLE[kind])
     if heading is not None:
-        return _matrix(source, robot, kind, heading, rows)
+        values, notes = _matrix(source, robot, kind, heading, rows)
+        return values, notes + source.converted(kind, [heading])
     numbered = _numbered(source, kind, len(names))
     if numbered is None:
         return None, []
     note = f"{WORDS[kind]} {numbered[0].column} … {numbered[-1].column} are taken in the robot's order"
-    return _stack(source, robot, kind, numbered, rows), [f"{note}: {_list(names)}"] if len(names) > 1 else []
+    notes = [f"{note}: {_list(names)}"] if len(names) > 1 else []
+    return _stack(source, robot, kind, numbered, rows), notes + source.converted(kind, numbered)
 
 
 def required(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.ndarray, list[str]]:

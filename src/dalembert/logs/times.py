@@ -89,7 +89,8 @@ def stamps(source: Sources) -> Stamps:
     if heading is not None:
         others = [h.column for h in source.headings if h.name.lower() in TIMES and h.column != heading.column]
         note = f"column {heading.column!r} is taken as the time, not {', '.join(dict.fromkeys(others))}"
-        return Stamps(heading, source.table.columns[heading.column], [note] if others else [])
+        notes = ([note] if others else []) + source.converted("t", [heading])
+        return Stamps(heading, source.table.columns[heading.column], notes)
     for column, seconds in source.table.columns.items():
         if match := PAIR.fullmatch(column):
             part = next(

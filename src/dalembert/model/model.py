@@ -198,6 +198,12 @@ class Model:
 
     def joint(self, name: str) -> Body:
         """The body that is moved by the joint of that name."""
+        carrier = self.bodies[self._frames[name].body].joint if name in self._frames else None
+        if name not in self._joints and carrier is not None and carrier.nv:
+            raise DalembertError(
+                f"model {self.name!r}: {name!r} is a link or frame, expected a joint: the one that moves it is "
+                f"{carrier.name!r}"
+            )
         return self._named("joint", self._joints, name)
 
     def frame(self, name: str) -> Frame:

@@ -81,6 +81,17 @@ class MujocoTendon:
     rest: tuple[float, float] = (0.0, 0.0)
     reference: float = 0.0
 
+    def holding(self, held: Mapping[str, float]) -> MujocoTendon:
+        """The same with joints held at these coordinates: their share of its length is taken off all its lengths."""
+        share = sum(x * held[name] for name, x in self.joints if name in held)
+        return replace(
+            self,
+            joints=tuple((name, x) for name, x in self.joints if name not in held),
+            range=None if self.range is None else (self.range[0] - share, self.range[1] - share),
+            rest=(self.rest[0] - share, self.rest[1] - share),
+            reference=self.reference - share,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class MujocoEquality:
@@ -141,6 +152,11 @@ class Mujoco:
         """The entry of a joint, if the file has one."""
         return next((each for each in self.joints if each.joint == name), None)
 
+    def holding(self, held: Mapping[str, float]) -> Mujoco:
+        """With joints held at these coordinates; a tendon over held joints alone has nothing left to pull."""
+        tendons = (tendon.holding(held) for tendon in self.tendons)
+        return replace(self, tendons=tuple(tendon for tendon in tendons if tendon.joints or tendon.path))
+
     def kept(self, links: Collection[str], joints: Collection[str]) -> Mujoco:
         """Without what links, frames or joints carried that are no longer there."""
         tendons = tuple(
@@ -155,6 +171,18 @@ class Mujoco:
         equalities = tuple(e for e in self.equalities if {e.a, e.b} <= known[e.kind])
         return replace(
             self, joints=tuple(j for j in self.joints if j.joint in joints), tendons=tendons, equalities=equalities
+        )
+
+    def prefixed(self, prefix: str) -> Mujoco:
+        """The same with other names of tendons and equalities."""
+        tied = (
+            replace(e, a=prefix + e.a, b=prefix + e.b if e.b else "") if e.kind == "tendon" else e
+            for e in self.equalities
+        )
+        return replace(
+            self,
+            tendons=tuple(replace(t, name=prefix + t.name) for t in self.tendons),
+            equalities=tuple(replace(e, name=prefix + e.name) for e in tied),
         )
 
     def joined(self, other: Mujoco | None) -> Mujoco:

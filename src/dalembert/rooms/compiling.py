@@ -12,7 +12,6 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import FLOATS
 from dalembert.functions import Quantity, Variant, compiled, find
 from dalembert.functions.kinds import Input, wrenches
 from dalembert.functions.live import checked
@@ -102,8 +101,7 @@ def compile(
     "friction", "damping", "armature", "stiffness" (one number per freedom of each joint), "placement" (…, 6·nb) and
     "gravity" (…, 3); see `live_values` for what they hold.
     """
-    if np.dtype(dtype) not in FLOATS:
-        raise DalembertError(f"compile: dtype is {dtype}, expected float64 or float32")
+    _real(dtype, "compile")
     live, external = checked(live), wrenches(external)
     if live and not names:
         raise DalembertError("compile: live parameters of what? pass the name of a quantity")
@@ -156,12 +154,14 @@ def source(
     axes: str | None = None,
     live: str | Iterable[str] = (),
     external: Sequence[Wrench] = (),
+    dtype: Any = np.float64,
     **options: Any,
 ) -> str:
     """A quantity as source text: "c", one self-contained C99 file; "latex", an equation; "sympy", Python source;
     "cuda", a kernel of one state per thread.
 
-    `live`, `external`: see `compile`; in an equation these constants are symbols, see `equations`.
+    `live`, `external`: see `compile`; in an equation these constants are symbols, see `equations`. dtype: of C and
+    CUDA code, float64 (`double`) or float32 (`float`, and sinf, sqrtf and the like).
     """
     if language in PAPER:
         return PAPER[language](equations(robot, name, symbols=live, frame=frame, axes=axes, external=external))
@@ -170,8 +170,10 @@ def source(
     if language == "cuda":
         from dalembert.execute import device  # the compilers are loaded when used
 
-        return device.emit(quantity.call(robot, chosen).function(), _title(robot, quantity)).text
-    emitted = _emitted(robot, quantity, chosen, language)
+        return device.emit(
+            quantity.call(robot, chosen).function(), _title(robot, quantity), _real(dtype, "CUDA source")
+        ).text
+    emitted = _emitted(robot, quantity, chosen, language, dtype)
     return emitted.header + "\n" + emitted.source.replace(f'#include "{emitted.name}.h"\n', "")
 
 
@@ -185,19 +187,23 @@ def export(
     axes: str | None = None,
     live: str | Iterable[str] = (),
     external: Sequence[Wrench] = (),
+    dtype: Any = np.float64,
     **options: Any,
 ) -> list[str]:
-    """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths."""
+    """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths.
+
+    dtype: float64 (`double`) or float32 (`float`, and sinf, sqrtf and the like), for processors without doubles.
+    """
     from dalembert.backends import c
 
     quantity = find(name, f"robot {robot.name!r}")
     chosen = quantity.variant(robot.model, live, frame=frame, axes=axes, external=external, **options)
     if language in ("cuda", *PAPER):
         raise DalembertError(f"export: files are written in 'c' only: take the text of source({name!r}, {language!r})")
-    return [str(path) for path in c.write(_emitted(robot, quantity, chosen, language), os.fspath(folder))]
+    return [str(path) for path in c.write(_emitted(robot, quantity, chosen, language, dtype), os.fspath(folder))]
 
 
-def _emitted(robot: Robot, quantity: Quantity, chosen: Variant, language: str) -> Any:
+def _emitted(robot: Robot, quantity: Quantity, chosen: Variant, language: str, dtype: Any) -> Any:
     from dalembert.backends import c
 
     if language != "c":
@@ -209,7 +215,15 @@ def _emitted(robot: Robot, quantity: Quantity, chosen: Variant, language: str) -
         name: algorithms.random(robot.model, rng) if _is_configuration(kinds.get(name)) else rng.uniform(-1, 1, size)
         for name, size in call.sizes.items()
     } | {name: live_values(robot, name) for name in chosen.live}
-    return c.emit(call.function(), name=_title(robot, quantity), sample=sample)
+    return c.emit(call.function(), _title(robot, quantity), _real(dtype, "C source"), sample=sample)
+
+
+def _real(dtype: Any, where: str) -> str:
+    """What C calls a number of that type."""
+    try:
+        return {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}[np.dtype(dtype)]
+    except (TypeError, KeyError):
+        raise DalembertError(f"{where}: dtype is {dtype}, expected float64 or float32") from None
 
 
 def _is_configuration(kind: Any) -> bool:

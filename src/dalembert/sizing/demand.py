@@ -88,7 +88,9 @@ def demands(
         gravity = worst.get(body.joint.name, max(float(np.max(np.abs(line.holding))) for line in lines))
         dynamic = max(float(np.max(np.abs(line.tau - line.holding))) for line in lines)
         limit = float(body.joint.effort_limit[0])
-        room = (limit - np.abs(held[:, m])) / felt[:, m] if np.isfinite(limit) else np.array([np.inf])
+        room = np.full(len(felt), np.inf)  # also of a joint that moves no mass
+        if np.isfinite(limit):
+            np.divide(limit - np.abs(held[:, m]), felt[:, m], out=room, where=felt[:, m] > 0.0)
         resonance = None if stiffness is None else _resonance(stiffness, float(np.max(felt[:, m])), body)
         table[body.joint.name] = Demand(
             joint=body.joint.name,

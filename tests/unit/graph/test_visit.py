@@ -115,3 +115,31 @@ def test_shapes_that_do_not_fit_are_refused():
         math.visit(lambda rows: {"rows": np.zeros((1, 3)), "to": np.zeros(1)}, {}, table, np.zeros((2, 1)))
     with pytest.raises(DalembertError, match="'rows' names something else"):
         math.visit(lambda rows, x: {}, {}, table, np.zeros((2, 1)), {"rows": 0.0})
+
+
+def test_tables_that_are_read_again_and_shorter_loops_after_longer_ones():
+    """A visit may change a table where it lies, and leave records of items that are not there: never what is read."""
+
+    def twice(x, c):
+        def add(rows, k):
+            return {"rows": rows + 1.0, "to": [k], "was": rows[0, 0]}
+
+        def passes(table, count, total):
+            items = {"k": np.arange(4.0)}
+            first = math.visit(add, items, table, np.arange(4.0)[:, None], count=count)
+            second = math.visit(add, items, first["table"], np.arange(4.0)[:, None])  # in the place of the first
+            kept = math.take(first["table"], np.array([0.0, 9.0]))  # unless that is read as well
+            return {"table": second["table"], "count": count - 1.0, "total": total + first["was"] + kept[:, 0].sum()}
+
+        end = math.repeat(passes, 3, {"table": x.reshape(4, 2), "count": c[0], "total": np.zeros(4)})
+        return {name: end[name] for name in ("table", "total")}
+
+    f = trace(twice, {"x": 8, "c": 1})
+    x, c = np.random.default_rng(1).normal(size=(5, 8)), np.array([[4.0], [2.0], [1.0], [0.0], [3.5]])
+    for lanes in (None, 1):
+        outs = [np.full((5, *o.shape), np.nan) for o in f.outputs]
+        compiled(f, lanes).run_batch([x, c], outs, (5,))
+        for k in range(5):
+            want = twice(x[k], c[k])
+            for name, out in zip(want, outs, strict=True):
+                assert_close(out[k], want[name], RECURSION)

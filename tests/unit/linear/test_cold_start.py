@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.linear import Carrier, constraint_impulses, contact_error, impulses_from_rest
-from dalembert.linear.cold_start import held_impulses
+from dalembert.linear.cold_start import held_impulses, impulses_one_beside_another
 from tolerances import COMPUTED, CONVERGED, ITERATED
 
 MU = [0.7, 0.5, 0.9]
@@ -33,7 +33,7 @@ def test_the_laws_are_met() -> None:
             solution = impulses_from_rest(carrier, c, MU, CONVERGED)
             assert contact_error(carrier.X.T @ carrier.Y, c, MU, solution.p) < ITERATED
             assert solution.settled == 1.0
-            held.add((push, bool(held_impulses(carrier, c, MU).right)))
+            held.add((push, bool(held_impulses(carrier.X.T @ carrier.Y, c, MU).right)))
     assert held >= {(-1.0, True), (-1.0, False), (1.0, True), (0.0, False)}
     assert (1.0, False) not in held
 
@@ -41,11 +41,35 @@ def test_the_laws_are_met() -> None:
 def test_what_is_held_needs_no_pass() -> None:
     rng = np.random.default_rng(1)
     tried = [(carried(rng), velocities(-1.0, 0.0, rng)) for _ in range(20)]
-    carrier, c = next((carrier, c) for carrier, c in tried if held_impulses(carrier, c, MU).right)
+    carrier, c = next((carrier, c) for carrier, c in tried if held_impulses(carrier.X.T @ carrier.Y, c, MU).right)
     solution, swept = impulses_from_rest(carrier, c, MU), constraint_impulses(carrier, c, MU, tolerance=CONVERGED)
     assert solution.passes == 0.0
     assert swept.passes > 0.0
     np.testing.assert_allclose(solution.p, swept.p, atol=ITERATED)
+
+
+def test_contacts_that_slide_are_solved_for_one_beside_another() -> None:
+    """Feet that share little; where they share most of their motion, sweeps and Newton steps go on."""
+    rng = np.random.default_rng(4)
+    for coupling, settles in ((0.05, True), (0.6, False)):
+        alone = []
+        for _ in range(10):
+            Y = coupling * rng.normal(size=(12, 9))
+            Y[3:] = np.eye(9)
+            carrier, c = Carrier.reduced(Y, rng.uniform(0.5, 2.0, 12)), velocities(-1.0, 1.5, rng)
+            G = carrier.X.T @ carrier.Y
+            held = held_impulses(G, c, MU)
+            if held.right:
+                continue
+            beside = impulses_one_beside_another(G, c, MU, held.p.ravel(), CONVERGED)
+            alone.append(bool(beside.settled))
+            if beside.settled:
+                assert contact_error(G, c, MU, beside.p) < ITERATED
+            solution = impulses_from_rest(carrier, c, MU, CONVERGED)
+            assert solution.settled
+            assert contact_error(G, c, MU, solution.p) < ITERATED
+        assert len(alone) > 5
+        assert all(alone) if settles else not all(alone)
 
 
 def test_contacts_that_say_the_same_are_left_to_sweeps() -> None:
@@ -55,7 +79,7 @@ def test_contacts_that_say_the_same_are_left_to_sweeps() -> None:
     carrier = Carrier.reduced(Y, np.ones(12))
     c = velocities(-1.0, 0.0, rng)
     c[3:6] = c[:3]
-    assert not held_impulses(carrier, c, [0.7] * 3).right
+    assert not held_impulses(carrier.X.T @ carrier.Y, c, [0.7] * 3).right
     solution = impulses_from_rest(carrier, c, [0.7] * 3, CONVERGED)
     assert contact_error(carrier.X.T @ carrier.Y, c, [0.7] * 3, solution.p) < ITERATED
 
@@ -64,7 +88,7 @@ def test_an_open_contact_changes_nothing() -> None:
     rng = np.random.default_rng(3)
     carrier, c = carried(rng), velocities(-1.0, 0.0, rng)
     c[3] = 50.0
-    held = held_impulses(carrier, c, MU)
+    held = held_impulses(carrier.X.T @ carrier.Y, c, MU)
     rest = [0, 1, 2, 6, 7, 8]
     G = carrier.X.T @ carrier.Y
     np.testing.assert_allclose(held.p.ravel()[rest], -np.linalg.solve(G[np.ix_(rest, rest)], c[rest]), atol=COMPUTED)

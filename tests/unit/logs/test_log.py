@@ -335,6 +335,7 @@ def test_a_row_of_units(tmp_path) -> None:
     back = read_trajectory(tmp_path / "log.csv", ARM)
     np.testing.assert_allclose(back.q, given.q, rtol=COMPUTED)
     np.testing.assert_allclose(back.t, given.t, atol=COMPUTED)
+    assert said(back, "times are stated in ms") and said(back, "positions shoulder are stated in deg")
 
 
 @pytest.mark.parametrize(

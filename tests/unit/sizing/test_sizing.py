@@ -287,3 +287,13 @@ def test_json_csv_and_the_command(tmp_path, capsys) -> None:
     text = " ".join(capsys.readouterr().out.split())
     assert "5 kg at frame 'tool0'" in text and "too weak" in text and "Coriolis over gravity" in text
     assert cli.main(["size", "ur5", "--margin", "0.1"]) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_joint_that_moves_no_mass_has_no_acceleration_to_lack() -> None:
+    builder = ModelBuilder("camera")
+    builder.add_body("arm", parent="world", joint="revolute", joint_name="tilt", axis=(0, 1, 0), mass=1.0,
+                     com=(0.2, 0, 0), inertia=np.eye(3) * 0.01, effort_limit=10.0)  # fmt: skip
+    builder.add_body("lens", parent="arm", joint="revolute", joint_name="pan", axis=(0, 0, 1), effort_limit=1.0)
+    rows = {row.joint: row for row in builder.build().sizing().rows}
+    assert rows["pan"].acceleration == np.inf and 0.0 < rows["tilt"].acceleration < np.inf

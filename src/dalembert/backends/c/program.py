@@ -32,14 +32,14 @@ static void check(const char *output, const {real} *got, const {real} *want, int
     double scale = 1, largest = 0;
     int i;
     for (i = 0; i < size; ++i)
-        if (fabs((double)want[i]) > scale && fabs((double)want[i]) < INFINITY)
+        if (fabs((double)want[i]) > scale && fabs((double)want[i]) < HUGE_VAL)
             scale = fabs((double)want[i]);
     for (i = 0; i < size; ++i) {{
         const double error = fabs((double)got[i] - (double)want[i]) / scale;
         if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]))
             continue;
         if (!(error <= largest))
-            largest = error < INFINITY ? error : INFINITY;
+            largest = error < HUGE_VAL ? error : HUGE_VAL;
     }}
     printf("%s: error %.2g\\n", output, largest);
     if (largest > worst)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
@@ -92,6 +92,11 @@ class Items:
     moved: list[tuple[int, int]]
     counted: Counted | None
 
+    @property
+    def item_count(self) -> int:
+        """All of them."""
+        return self.scanned.sizes.items
+
     def slot(self, k: int) -> int:
         """The slot of a result."""
         row, item = divmod(k, self.scanned.sizes.items)
@@ -99,18 +104,28 @@ class Items:
         return self.rows + row * self.stride + item + behind
 
 
+class TableStart(NamedTuple):
+    """The first slot of a table, what is copied there before the first item, and whether it is cleared before that."""
+
+    first: int
+    moved: list[tuple[int, int]]
+    cleared: bool
+
+
 @dataclass(frozen=True)
 class Visiting:
-    """A visit. Slots where things begin: the table, with a further row for what is lost; rows that an item reads; the
-    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read, or
-    these numbers themselves where they are constants. gathered, moved: as of `Items`; count: slot of the number of the
-    first item that may be left out, or None. constants: (numbers of all items, own slot) of the inputs that are
+    """A visit. Slots where things begin: the table, if it is written with a further row for what is lost; a row of
+    zeros, which is read where a number is that of no row; rows that an item reads; the carry; the rows of the records,
+    `stride` from row to row. at: slots of the numbers of rows that items read, or these numbers themselves where they
+    are constants. gathered, moved: as of `Items`; cleared: whether the table begins with zeros, before anything is
+    moved. counted: where items are left out. constants: (numbers of all items, own slot) of the inputs that are
     constants.
     """
 
     visited: Visited
     subroutine: Subroutine
     table: int
+    nothing: int
     rows: int
     carry: int
     records: int
@@ -119,7 +134,13 @@ class Visiting:
     gathered: list[tuple[list[int], int]]
     constants: list[tuple[list[float], int]]
     moved: list[tuple[int, int]]
-    count: int | None
+    cleared: bool
+    counted: Counted | None
+
+    @property
+    def item_count(self) -> int:
+        """All of them."""
+        return self.visited.sizes.items
 
     def slot(self, k: int) -> int:
         """The slot of a result."""

@@ -15,7 +15,7 @@ from math import nan
 
 from dalembert.graph import Function, Loop, Output
 
-from .compounds import Items
+from .compounds import Items, Visiting
 from .ir import Builder, Module
 from .parts import call_parts, is_zero, store_leaves, write_parts
 from .plan import SlotPlan
@@ -221,8 +221,8 @@ def _store_constants(b: Builder, plan: SlotPlan, memory: str) -> None:
     for node in plan.constants:
         b.store(b.const(node.value), memory, plan.slots[node.id])
     for part in plan.parts:
-        if isinstance(part, Items) and part.counted is not None and part.counted.filled is not None:
-            b.store(b.const(float(part.scanned.sizes.items)), memory, part.counted.filled)
+        if isinstance(part, Items | Visiting) and part.counted is not None and part.counted.filled is not None:
+            b.store(b.const(float(part.item_count)), memory, part.counted.filled)
     for subroutine in plan.subroutines.values():
         wide = b.wide(subroutine.lanes) if subroutine.lanes > 1 else b
         _store_constants(wide, subroutine.plan, b.address(memory, subroutine.base * b.stride))

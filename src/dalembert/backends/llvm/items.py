@@ -48,7 +48,7 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
         if counted is None or counted.reached is not None:
             compute(first, here)
         else:
-            taken = b.any(b.compare("olt", _number(b, first), b.load(memory, counted.count)))
+            taken = b.any(b.compare("olt", index_number(b, first), b.load(memory, counted.count)))
             b.branch(
                 taken, f"{step.name}.item", lambda: compute(first, here), lambda: _leave_out(wide, plan, here, unit)
             )
@@ -72,7 +72,7 @@ def _write_counted(b: Builder, items: Items, memory: str, counted: Counted, one:
 
     def taken(index: str, carried: list[str]) -> list[str]:
         one(index)
-        b.store(_number(b, b.op(f"add i64 {index}, 1")), memory, reached_at)
+        b.store(index_number(b, b.op(f"add i64 {index}, 1")), memory, reached_at)
         return carried
 
     def every() -> None:
@@ -80,7 +80,7 @@ def _write_counted(b: Builder, items: Items, memory: str, counted: Counted, one:
 
     b.store(b.const(0.0), memory, reached_at)
     b.branch(more(b.const(0.0)), f"{step.name}.some", every)
-    reached, filled = (_whole(b, b.load(memory, slot)) for slot in (reached_at, filled_at))
+    reached, filled = (whole_number(b, b.load(memory, slot)) for slot in (reached_at, filled_at))
     end = b.address(memory, b.op(f"mul i64 {reached}, {unit}"))
     for k in range(sizes.carry):
         row = items.rows + k * items.stride
@@ -100,12 +100,12 @@ def _write_counted(b: Builder, items: Items, memory: str, counted: Counted, one:
     b.branch(b.op(f"icmp sgt i64 {count}, 0"), f"{step.name}.left", clear)
 
 
-def _number(b: Builder, index: str) -> str:
+def index_number(b: Builder, index: str) -> str:
     """An index as a number in every lane."""
     return b.splat(b.op(f"sitofp i64 {index} to {b.element}"))
 
 
-def _whole(b: Builder, x: str) -> str:
+def whole_number(b: Builder, x: str) -> str:
     """A number that is the same in all lanes, as i64."""
     first = x if b.width == 1 else b.op(f"extractelement {b.type} {x}, i32 0")
     return b.op(f"fptosi {b.element} {first} to i64")

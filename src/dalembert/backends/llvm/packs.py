@@ -19,6 +19,7 @@ from .steps import LOOPED, Step
 LANES = 4
 FAMILY = {"sub": "add", "fms": "fma", "fnma": "fma"}  # operations that are others with some signs changed
 PACKED = frozenset({"add", "sub", "mul", "div", "fma", "fms", "fnma", "sqrt", "abs", "min", "max"})
+PACKED |= {"lt", "le", "eq", "ne", "and", "or", "not", "where"}
 SAVED = LANES - 1  # instructions that a pack saves
 GATHER, SPLAT, CHANGE_SIGNS, TAKE_LANE = 3.0, 1.0, 1.0, 1.0  # instructions that it can cost
 ROUNDS = 12  # of taking out packs that do not pay

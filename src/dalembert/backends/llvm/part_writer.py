@@ -109,11 +109,14 @@ class PartWriter:
         b, wide, plan = self.b, self.wide, self.plan
         vector = pack_operation(wide, pack, self.vector)
         self.vectors[tuple(Signed(node, 1) for node in pack.nodes)] = vector
+        boolean = pack.nodes[0].boolean
         for lane, node in enumerate(pack.nodes):  # where nothing takes it, LLVM leaves it out
-            self.values[node.id] = b.op(f"extractelement {wide.type} {vector}, i32 {lane}")
+            kind = wide.bool_type if boolean else wide.type
+            self.values[node.id] = b.op(f"extractelement {kind} {vector}, i32 {lane}")
         slots = [plan.slots.get(node.id, -1) for node in pack.nodes]
         if in_row(slots):
-            store_moving(wide, vector, "%memory", slots[0] * b.size)
+            numbers = wide.select(vector, wide.const(1.0), wide.const(0.0)) if boolean else vector
+            store_moving(wide, numbers, "%memory", slots[0] * b.size)
         for node in pack.nodes:
             (self.put_out if in_row(slots) else self.keep)(node)
 
@@ -137,14 +140,16 @@ class PartWriter:
                 return wide.neg(x)
             signs = ", ".join(f"i{b.bits} {0 if x.sign > 0 else -(1 << (b.bits - 1))}" for x in place)
             return wide.from_bits(wide.integer("xor", wide.to_bits(x), f"<{signs}>"))
-        if len({node.id for node in nodes}) == 1:
+        boolean = nodes[0].boolean
+        if len({node.id for node in nodes}) == 1 and not boolean:
             return wide.splat(self.value(nodes[0]))
         slots = [plan.slots.get(node.id, -1) for node in nodes]
         if in_row(slots) and not any(node.id in self.values for node in nodes):
-            return load_moving(wide, "%memory", slots[0] * b.size)
-        vector = "poison"
+            loaded = load_moving(wide, "%memory", slots[0] * b.size)
+            return wide.compare("une", loaded, wide.const(0.0)) if boolean else loaded
+        vector, (kind, element) = "poison", (wide.bool_type, "i1") if boolean else (wide.type, b.element)
         for lane, node in enumerate(nodes):
-            vector = wide.op(f"insertelement {wide.type} {vector}, {b.element} {self.value(node)}, i32 {lane}")
+            vector = wide.op(f"insertelement {kind} {vector}, {element} {self.value(node)}, i32 {lane}")
         return vector
 
 

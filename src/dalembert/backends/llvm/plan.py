@@ -16,7 +16,8 @@ from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import without_slopes
 from dalembert.graph.visit import Visited
 
-from .compounds import Calling, Counted, Items, Repeating, View, Visiting
+from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting
+from .handing_over import sole_readers, table_source, where_not_zero
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
@@ -104,6 +105,7 @@ class SlotPlan:
                 self.input_base[i.name] = self._take(i.size)
         kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
         order = without_slopes(function.schedule(), kept)
+        self._sole_readers = sole_readers(order, kept)
         self._results: dict[int, set[int]] = {}  # numbers of the results of a compound that something reads, by its id
         for node in order:
             if node.op == "result":
@@ -165,10 +167,9 @@ class SlotPlan:
 
     def _packed(self, entries: Sequence[list[Step] | Looped | Step], kept: Iterable[Scalar]) -> Packing:
         """Like steps on lanes."""
-        runs = [entry for entry in entries if isinstance(entry, list)]
+        runs = [entry for entry in entries if isinstance(entry, list)] + list(self._deferred.values())
         others = [needs(entry) for entry in entries if isinstance(entry, Step)]
         others += [tuple(entry.arguments) for entry in entries if isinstance(entry, Looped)]
-        others += [needs(step) for steps in self._deferred.values() for step in steps]
         return Packing(runs, [*kept, *(node for nodes in others for node in nodes)])
 
     def _place(self, entry: list[Step] | Looped | Step) -> None:
@@ -177,15 +178,14 @@ class SlotPlan:
             self._place_loop(entry)
             self.parts.append(entry)
         elif isinstance(entry, list):
-            steps = entry if self.packing is None else self.packing.ordered(entry)
-            self.parts += self._chunks(steps)
+            self.parts += self._chunks(entry)
         else:
             self._place_whole(entry)
 
-    def _chunks(self, steps: list[Step]) -> list[list[Step]]:
-        """Steps in lists of some PART, lanes of a pack in the same one."""
+    def _chunks(self, run: list[Step]) -> list[list[Step]]:
+        """The steps of a run in lists of some PART, lanes of a pack one after the other."""
         chunks: list[list[Step]] = []
-        for step in steps:
+        for step in run if self.packing is None else self.packing.ordered(run):
             pack = None if self.packing is None else self.packing.pack(step.node)
             begins = pack is None or pack.nodes[0] is step.node
             if not chunks or (len(chunks[-1]) >= self._steps_of_part and begins):
@@ -231,7 +231,7 @@ class SlotPlan:
 
     def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
         if isinstance(node.value, Visited):
-            return self._visiting(node.value, node.args)
+            return self._visiting(node)
         arguments = node.value.evaluated(node.args)
         self._in_memory(arguments)
         slots = [self.slots[argument.id] for argument in arguments]
@@ -298,19 +298,21 @@ class SlotPlan:
             counted,
         )
 
-    def _visiting(self, visited: Visited, arguments: Sequence[Scalar]) -> Visiting:
+    def _visiting(self, node: Scalar) -> Visiting:
         """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
 
-        Rows of constants are not kept in memory.
+        Rows of constants are not kept in memory. A table that nothing else reads is changed where it is.
         """
+        visited, arguments = node.value, node.args
         s, nodes = visited.sizes, visited.split(arguments)
         known = [[x.value for x in row] if _constant(row) else None for row in nodes.item]
         known_at = [[x.value for x in row] if _constant(row) else None for row in nodes.at]
         rows_in_memory = [row for row in (*nodes.item, *nodes.at) if not _constant(row)]
-        self._in_memory([*nodes.table, *nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
+        begin = self._table(node)
+        self._in_memory([*nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
         parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
         stride = -(-s.items // self.group) * self.group
-        table, rows = self._take(s.table + s.columns, align=self.group), self._take(s.read * s.columns)
+        rows, nothing = self._take(s.read * s.columns), self._take(s.columns)
         carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
         base = self._take(0, align=self.group)
         common = {("rows", k): rows + k - base for k in range(s.read * s.columns)}
@@ -322,14 +324,30 @@ class SlotPlan:
             common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
         )
         subroutine = self._subroutine(visited.step, view=view)
-        moved = [(slot, table + k) for k, slot in enumerate(parts.table)]
-        moved += [(slot, carry + k) for k, slot in enumerate(parts.carry)]
+        moved = begin.moved + [(slot, carry + k) for k, slot in enumerate(parts.carry)]
         at = [list(row) if numbers is None else numbers for row, numbers in zip(parts.at, known_at, strict=True)]
-        count = None if visited.counted is None else parts.common[visited.counted]
+        counted = None
+        if visited.counted is not None:
+            counted = Counted(parts.common[visited.counted], filled=self._take(1))
         places = _own_places(subroutine)
         gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
         constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
-        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, constants, moved, count)
+        places_of = begin.first, nothing, rows, carry, records, stride
+        return Visiting(visited, subroutine, *places_of, at, gathered, constants, moved, begin.cleared, counted)
+
+    def _table(self, node: Scalar) -> TableStart:
+        """Where the table of a visit lies: one that is not changed, or that nothing else reads, stays where it is."""
+        s, nodes = node.value.sizes, node.value.split(node.args).table
+        source = table_source(node, self._sole_readers)
+        if source is not None:
+            return TableStart(self._wholes[id(source)].table, [], False)
+        begin = self.slots.get(nodes[0].id)
+        if not s.written and begin is not None and all(self.slots.get(x.id) == begin + k for k, x in enumerate(nodes)):
+            return TableStart(begin, [], False)
+        cleared, moving = where_not_zero(nodes)
+        self._in_memory(nodes[k] for k in moving)
+        first = self._take(s.table + s.columns, align=self.group)
+        return TableStart(first, [(self.slots[nodes[k].id], first + k) for k in moving], cleared)
 
     def _subroutine(
         self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None

@@ -16,6 +16,7 @@ from .losses import Losses
 from .mjcf import to_mjcf
 from .sdf import to_sdf
 from .shapes import Package
+from .soft import note_tendons
 from .text import document
 from .urdf import to_urdf
 
@@ -58,6 +59,7 @@ def write(
         what = f"{LANGUAGES[ending]} has no fluid around it, and no balanced gravity"
         losses.change("robot", model.name, what, "left out")
     if ending != ".xml":
+        note_tendons(model, losses)
         for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
             for one in kept:
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")

@@ -18,6 +18,7 @@ from .mjcf_inertia import add_inertial, carried_inertias
 from .mjcf_rows import Row, bare_links
 from .mjcf_shapes import Shapes, place
 from .shapes import Package
+from .soft import add_tendons, solver_options
 from .surroundings import MjcfSurroundings
 from .text import Element, add, number, numbers
 
@@ -39,7 +40,7 @@ class _Mjcf:
         angles = {"angle": "radian", "autolimits": "true"}
         add(self.root, "compiler", **angles, inertiafromgeom="false", balanceinertia="false", fusestatic="false")
         self.surroundings = MjcfSurroundings(model)
-        add(self.root, "option", gravity=numbers(model.gravity), **self.surroundings.option())
+        add(self.root, "option", gravity=numbers(model.gravity), **self.surroundings.option(), **solver_options(model))
         self.shapes = Shapes(losses, add(self.root, "asset"), geometry, self.surroundings)
         self.world = add(self.root, "worldbody")
         self.equality = add(self.root, "equality")
@@ -80,6 +81,7 @@ class _Mjcf:
             stack += [(element, child, carrier, Row()) for child in reversed(carried[part.name])]
         for closure in self.model.closures:
             self._closure(closure)
+        add_tendons(self.root, self.model, self.losses)
         add_actuators(self.root, self.model, self.losses)
         add_keyframes(self.root, self.model)
         self._exclusions()

@@ -11,7 +11,7 @@ from dalembert.algorithms import mass_matrix, neutral
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.algorithms.kinematics import chain
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
-from dalembert.contact.candidates import law_sources
+from dalembert.contact.candidates import in_the_ground, law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
 from dalembert.contact.meshes import mesh_remarks
@@ -349,6 +349,10 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
     if contact.model == "mujoco":
         return []
     patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
+    if names := in_the_ground(model, contact, q):
+        remarks.append(
+            f"contact: {', '.join(map(repr, names))} stays in the ground, however the joints move, and is left out"
+        )
     point = deepest(model, patches, q)
     if point.gap >= -DEEP:
         return remarks

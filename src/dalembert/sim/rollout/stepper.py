@@ -49,6 +49,7 @@ class Stepper:
         self._system, self.call = _compiled(model, settings, self.integrator, controls)
         self.nz = _states_to_hand_over(self._system)
         self._remembering: Callable[..., Any] | None = None
+        self._start: Call | None = None
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
@@ -78,10 +79,16 @@ class Stepper:
             self._remembering = call.builtin("stepper", "(q, v, tau, z)\n--\n\n", call)
         return self._remembering(q, v, tau, z, **keywords)
 
-    def start(self, q: Any, v: Any) -> np.ndarray:
-        """The states z (n,) of elements, actuators and rigid contact at the beginning, at q (nq,), v (nv,)."""
-        states = [element.start(self._system.model, np.asarray(q), np.asarray(v)) for element in self._system.elements]
-        return np.concatenate([np.zeros(0), *states])
+    def start(self, q: Any, v: Any) -> Any:
+        """The states z (…, n) of elements, actuators and rigid contact at the beginning, at q (…, nq), v (…, nv).
+
+        In the kind of array and the precision of q and v.
+        """
+        if not self._system.layout.nz:
+            return np.zeros(0)
+        if self._start is None:
+            self._start = _starting(self._system)
+        return self._start(q, v)
 
     def __repr__(self) -> str:
         return f"<Stepper of robot {self.model.name!r}: {self.integrator.name}, {self.step:g} s>"
@@ -156,6 +163,17 @@ def _traced(system: System, method: Integrator, step: float, shown: int) -> Call
         )
 
     return function_call(model, "stepper", sizes, at_any_time, unbounded)
+
+
+def _starting(system: System) -> Call:
+    """The states of a system's elements at the beginning, as a call of q and v."""
+    model = system.model
+
+    def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        states = [element.start(model, q, v) for element in system.elements]
+        return np.array([q[0].lift(number) for number in np.concatenate(states)], object)
+
+    return function_call(model, "stepper", {"q": model.nq, "v": model.nv}, begin)
 
 
 class ControlledStepper:

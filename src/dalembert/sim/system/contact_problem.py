@@ -132,15 +132,9 @@ class ContactImpulses(ABC):
         """All impulses on their laws."""
 
     def finer_tolerance(self, before: np.ndarray) -> Any:
-        """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
-
-        After a time step that took several passes it is less, so that the error which these took back is not left with
-        its sign turned, and taken back again two steps later. before: of all contacts.
-        """
-        tolerance = self.element.contact.tolerance
+        """As the function of this name, where neither contacts nor coordinates move. before: of all contacts."""
         motion = reduce(maximum, [absolute(x) for x in [*before, *self.v]])
-        least = where(self.at.memory.passes > 1.5, FINEST, AGAIN * FINEST) * tolerance
-        return clip(ALIKE * motion, least, tolerance)
+        return finer_tolerance(self.element.contact.tolerance, motion, self.at.memory.passes)
 
     def velocity(self, w: np.ndarray) -> np.ndarray:
         """v (nv,) at the end of the step."""
@@ -238,6 +232,17 @@ def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck:
     gained = clip(tangents @ (last + half), 0.0, absolute(tangents @ half))
     rolls = logical_and(stuck, half @ half > STILL * STILL)
     return where(rolls, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
+
+
+def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float = FINEST) -> Any:
+    """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
+
+    After a time step that took several passes it is less, so that the error which these took back is not left with its
+    sign turned, and taken back again two steps later. motion: the velocity of the fastest contact before the step
+    [m/s]; finest: of the tolerance, the least that is asked for.
+    """
+    least = where(passes > 1.5, finest, AGAIN * finest) * tolerance
+    return clip(ALIKE * motion, least, tolerance)
 
 
 def without_gain(

@@ -14,16 +14,16 @@ import numpy as np
 from dalembert.contact.gathering import law_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
-from dalembert.linear import BodyContacts, BodyProblem, ConstraintImpulses, Sweeps, nonzeros, solved_problem
+from dalembert.linear import BodyContacts, ConstraintImpulses, Sweeps, nonzeros, solved_bodies
 from dalembert.math import abs as absolute
-from dalembert.math import clip, maximum, take, visit, where
 from dalembert.math import map as mapped
+from dalembert.math import maximum, take, visit, where
 from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import (
-    ALIKE,
+    finer_tolerance,
     friction_coefficient,
     normal_shift,
     recovered,
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from .system import Applied, System
 
 NOTHING = np.zeros((1, 1))  # a table that is not used
-HALF = np.triu_indices(3)  # of a symmetric matrix
 FINEST = 1e-2  # of the tolerance: the least that is asked for, of bodies at rest
-NEWTON = 32  # bodies up to which all contacts are solved for at once
+HALF = np.triu_indices(3)  # of a symmetric matrix
 
 
 def scene_step(
@@ -195,7 +194,7 @@ class SceneImpulses:
         n, m = len(self.moving.motion), len(self.about)
         k = len(columns["mu"])
         motion = _most({"before": columns["before"]}, count)
-        finer = clip(ALIKE * motion, FINEST * contact.tolerance, contact.tolerance)  # so bodies come to rest
+        finer = finer_tolerance(contact.tolerance, motion, self.memory.passes, FINEST)
 
         def sweeps(bouncing: bool) -> Sweeps:
             c = columns["c" if bouncing or not self.bounces else "c_plain"]
@@ -207,14 +206,8 @@ class SceneImpulses:
         problem = sweeps(True)
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
-            sweeping = problem if bouncing else sweeps(False)
-            if n <= NEWTON and not m:
-                together, start = BodyProblem(sweeping, self.moving.inertia), (columns["p"].ravel(), columns["slip"])
-                return solved_problem(together, start, contact.tolerance, finer)
-            solution = sweeping.solved(columns["p"], columns["slip"])
-            return ConstraintImpulses(
-                solution.p.ravel(), solution.slip, solution.change, solution.passes, solution.settled
-            )
+            sweeping, start = problem if bouncing else sweeps(False), (columns["p"], columns["slip"])
+            return solved_bodies(sweeping, self.moving.inertia, *start, contact.tolerance, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
             return problem.velocities(problem.pushed(p.reshape(k, 3 + m))).ravel()

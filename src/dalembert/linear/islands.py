@@ -1,0 +1,157 @@
+"""Bodies that touch each other, directly or through others, in islands: each can be solved for by itself.
+
+Islands are found by labels: every body begins with its own number, and both bodies of a contact take the smaller of
+theirs until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import logical_and, minimum, repeat, take, visit, where
+
+PASSES = 64  # over all contacts, there and back, at most
+DEGREES = 12  # numbers of contacts with others by which bodies are told apart; those with more are alike
+
+
+class Part(NamedTuple):
+    """Some of the contacts and bodies of a problem, the first `count` and `body_count` of as many places.
+
+    numbers (k,): of the contacts; columns: what the problem knows of them; at (k, 2): numbers of their bodies within
+    the part, that of none for what does not move; bodies (most,): numbers of the bodies.
+    """
+
+    numbers: np.ndarray
+    columns: dict[str, np.ndarray]
+    at: np.ndarray
+    count: Any
+    bodies: np.ndarray
+    body_count: Any
+
+
+def labels_of(at: np.ndarray, count: Any, n: int) -> np.ndarray:
+    """(n,): the smallest number of a body on the island of each of n bodies; at (k, 2): bodies of contacts."""
+
+    def smaller(rows: Any, changed: Any, pair: Any) -> dict[str, Any]:
+        both = logical_and(pair[0] < n, pair[1] < n)
+        a, b = rows[:, 0]
+        least = minimum(a, b)
+        changed = where(logical_and(both, where(a < b, b - a, a - b) > 0.5), 1.0, changed)
+        to = np.array([where(both, number, -1.0) for number in pair])
+        return {"rows": np.array([[least], [least]]), "to": to, "changed": changed}
+
+    def there_and_back(labels: Any, _: Any) -> dict[str, Any]:
+        table = labels[:, None]
+        there = visit(smaller, {"pair": at}, table, at, {"changed": 0.0}, count)
+        back = visit(smaller, {"pair": at}, there["table"], at, {"changed": there["changed"]}, count, True)
+        return {"labels": back["table"][:, 0], "done": where(back["changed"] > 0.5, 0.0, 1.0)}
+
+    return repeat(there_and_back, PASSES, {"labels": np.arange(float(n)), "done": 0.0}, "done")["labels"]
+
+
+def unsettled_part(
+    at: np.ndarray, count: Any, unsettled: np.ndarray, columns: Mapping[str, np.ndarray], n: int, most: int
+) -> Part:
+    """All islands with a contact that is not settled; of `most` bodies together at most, the first ones that fit.
+
+    unsettled (k,): 1 for contacts that are not; columns: arrays (k, …) by name.
+    """
+    labels = labels_of(at, count, n)
+    label_of_contact = _contact_labels(at, count, labels, n)
+
+    def flagged(_: Any, label: Any, flag: Any) -> dict[str, Any]:
+        return {"rows": np.ones((1, 1)), "to": np.array([where(flag > 0.5, label, -1.0)])}
+
+    items = {"label": label_of_contact, "flag": unsettled}
+    flags = visit(flagged, items, np.zeros((n, 1)), count=count)["table"]
+    chosen = flags if n <= most else _fitting(flags, labels, most)
+
+    bodies, own_numbers, body_count = _bodies(at, count, take(chosen, labels)[:, 0], n, most)
+    contact_wanted = take(chosen, label_of_contact)[:, 0]
+    numbers, kept, kept_count = gathered(dict(columns) | {"pair": at}, contact_wanted, count)
+
+    def renumbered(rows: Any, pair: Any) -> dict[str, Any]:
+        return {"at": np.array([where(pair[i] < n, rows[i, 0], float(most)) for i in (0, 1)])}
+
+    pairs = kept.pop("pair")
+    own = visit(renumbered, {"pair": pairs}, own_numbers, pairs, count=kept_count)["at"]
+    return Part(numbers, kept, own, kept_count, bodies, body_count)
+
+
+def _bodies(at: np.ndarray, count: Any, wanted: np.ndarray, n: int, most: int) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Numbers (most,) of the bodies that are wanted, (n, 1) their places there, and how many there are.
+
+    Those that touch few others come first, so that little is added to the pattern when they are eliminated.
+    """
+
+    def one_more(rows: Any, pair: Any) -> dict[str, Any]:
+        both = logical_and(pair[0] < n, pair[1] < n)
+        return {"rows": rows + 1.0, "to": np.array([where(both, number, -1.0) for number in pair])}
+
+    degrees = visit(one_more, {"pair": at}, np.zeros((n, 1)), at, count=count)["table"][:, 0]
+
+    classes = np.repeat(np.arange(float(DEGREES)), n)
+    bodies = np.tile(np.arange(float(n)), DEGREES)
+
+    def kept(_: Any, number: Any, k: Any, degree: Any, wanted: Any, of_body: Any) -> dict[str, Any]:
+        taken = logical_and(wanted > 0.5, minimum(of_body, DEGREES - 1.0) == degree)
+        to = np.array([where(taken, number, -1.0), where(taken, most + k, -1.0)])
+        return {"rows": np.array([[k], [number]]), "to": to, "number": number + where(taken, 1.0, 0.0)}
+
+    items = {"k": bodies, "degree": classes, "wanted": np.tile(wanted, DEGREES), "own": np.tile(degrees, DEGREES)}
+    listed = visit(kept, items, np.zeros((most + n, 1)), carry={"number": 0.0})
+    return listed["table"][:most, 0], listed["table"][most:], listed["number"]
+
+
+def _contact_labels(at: np.ndarray, count: Any, labels: np.ndarray, n: int) -> np.ndarray:
+    """(k,): the island of each contact."""
+
+    def label(rows: Any, pair: Any) -> dict[str, Any]:
+        return {"label": where(pair[0] < n, rows[0, 0], rows[1, 0])}
+
+    return visit(label, {"pair": at}, labels[:, None], at, count=count)["label"]
+
+
+def _fitting(flags: np.ndarray, labels: np.ndarray, most: int) -> np.ndarray:
+    """(n, 1): 1 for flagged islands, one after the other as long as they have `most` bodies together."""
+    n = len(labels)
+
+    def counted(rows: Any, label: Any) -> dict[str, Any]:
+        return {"rows": rows + 1.0, "to": np.array([label])}
+
+    sizes = visit(counted, {"label": labels}, np.zeros((n, 1)), labels[:, None])["table"][:, 0]
+
+    def fits(_: Any, total: Any, flag: Any, size: Any) -> dict[str, Any]:
+        taken = logical_and(flag > 0.5, total + size <= most)
+        return {"taken": where(taken, 1.0, 0.0), "total": total + where(taken, size, 0.0)}
+
+    items = {"flag": flags[:, 0], "size": sizes}
+    return visit(fits, items, np.zeros((1, 1)), carry={"total": 0.0})["taken"][:, None]
+
+
+def gathered(
+    columns: Mapping[str, np.ndarray], wanted: np.ndarray, count: Any
+) -> tuple[np.ndarray, dict[str, np.ndarray], Any]:
+    """Numbers (k,) of the items that are wanted (1), their columns (k, …) by name, and how many there are."""
+    k = len(wanted)
+    shapes = {name: np.shape(x)[1:] for name, x in columns.items()}
+    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+
+    def keep(_: Any, number: Any, k: Any, wanted: Any, *values: Any) -> dict[str, Any]:
+        row = np.concatenate([[k], *(np.ravel(x) for x in values)])
+        place = where(wanted > 0.5, number, -1.0)
+        return {"rows": row[None], "to": np.array([place]), "number": number + where(wanted > 0.5, 1.0, 0.0)}
+
+    items = {"item number": np.arange(float(k)), "wanted": wanted} | dict(columns)
+    listed = visit(keep, items, np.zeros((k, 1 + sum(sizes))), carry={"number": 0.0}, count=count)
+
+    def named(rows: Any) -> dict[str, Any]:
+        parts = np.split(rows[0, 1:], np.cumsum(sizes)[:-1])
+        arrays = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+        return {"item number": rows[0, 0]} | {name: x if shapes[name] else x[()] for name, x in arrays.items()}
+
+    kept = visit(named, {}, listed["table"], np.arange(float(k))[:, None], count=listed["number"])
+    return kept["item number"], {name: kept[name] for name in columns}, listed["number"]
