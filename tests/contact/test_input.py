@@ -50,6 +50,8 @@ def test_a_robot_without_shapes() -> None:
 def test_unknown_names_and_integrators() -> None:
     with pytest.raises(DalembertError, match=r"'bx'.*'box'"):
         box().stepper(contact=Contact(pairs=[("bx", "ground")]))
+    with pytest.raises(DalembertError, match=r"'grond'.*'ground'"):
+        box().stepper(contact=Contact(pairs=[("box", "grond")]))
     with pytest.raises(DalembertError, match="time step of its own"):
         box().rollout(*standing(1.0), integrator="rk4", contact=Contact())
     with pytest.raises(DalembertError, match=r"expected a dalembert\.Contact"):
@@ -108,6 +110,15 @@ def shell(shape: Polyhedron) -> Robot:
     builder.add_body("shell", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 0.01)
     builder.add_geometry(shape, body="shell", role="collision")
     return builder.build()
+
+
+def test_a_mesh_without_volume_is_named() -> None:
+    builder = ModelBuilder("plate")
+    builder.add_body("plate", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    flat = Polyhedron(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], float), np.array([[0, 2, 1], [1, 2, 3]]))
+    builder.add_geometry(flat, body="plate", role="collision")
+    with pytest.raises(DalembertError, match=r"collision shape 'plate': .* lie in one plane"):
+        builder.build().stepper(contact=Contact())
 
 
 def arm(*, lifts: bool) -> Robot:

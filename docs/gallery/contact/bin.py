@@ -17,7 +17,7 @@ boards = (
     ([0.02, 0.5, 0.2], (1.76, 0.0, 0.1)),
     ([0.02, 0.5, 0.6], (2.24, 0.0, 0.3)),
     ([0.5, 0.02, 0.3], (2.0, 0.24, 0.15)),
-    ([0.5, 0.02, 0.3], (2.0, -0.24, 0.15)),
+    ([0.5, 0.02, 0.12], (2.0, -0.24, 0.06)),  # low in front, so that the ball is seen
 )
 for size, place in boards:
     builder.add_geometry(Box(size), body="bin", xyz=place, role="collision")
@@ -31,7 +31,7 @@ assert 1.77 < run.q[-1, 0] < 2.23
 
 
 def frame(k):
-    scene = Scene((1.1, 0, 0.45), 3.9, azimuth=-70, elevation=22, size=(460, 280))
+    scene = Scene((1.15, 0, 0.4), 3.5, azimuth=-72, elevation=32, size=(460, 280))
     scene.robot(robot, run.q[k]).path(run.q[: k + 1, :3], 0.006)
     return scene.ball(run.q[k, :3], 0.052).image()
 

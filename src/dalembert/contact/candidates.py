@@ -119,7 +119,10 @@ def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
     X, counts = poses(model, neutral(model)), dict[Any, int]()
     for patch in patches:
         if like(patch) not in counts:
-            counts[like(patch)] = len(patch.witnesses(X))
+            try:
+                counts[like(patch)] = len(patch.witnesses(X))
+            except DalembertError as error:
+                raise DalembertError(f"contact: collision shape {patch.names[0]!r}: {error}") from None
     return tuple(_named(patch, counts[like(patch)]) for patch in patches)
 
 
@@ -245,9 +248,9 @@ def in_the_ground(model: Model, contact: Contact, q: np.ndarray) -> list[str]:
 
 
 def _check_names(contact: Contact, shapes: list[NamedShape]) -> None:
-    known = sorted(set().union(*(shape.all_names for shape in shapes)))
+    known = sorted({GROUND}.union(*(shape.all_names for shape in shapes)))
     for name in (name for pair in contact.listed_pairs for name in pair):
-        if name != GROUND and name not in known:
+        if name not in known:
             raise unknown("body or shape", name, known, "Contact: pairs")
 
 

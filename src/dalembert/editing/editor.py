@@ -235,11 +235,25 @@ class ModelEditor(Generic[Result]):
         check(self.model, after, change)
         where = f"edit of {self.model.name!r}"
         self.log.append(Finding("warning" if change.warning else "info", where, change.what, change.action))
+        for kind, names in _left_out(self.model, after).items():
+            self.log.append(Finding("info", where, f"{kind} {', '.join(map(repr, names))}", "left out"))
         for joint in sorted(_idle(after) - _idle(self.model)):
             what = f"joint {joint!r} moves no mass now"
             self.log.append(Finding("warning", where, what, "kept; forward dynamics needs it locked or removed"))
         self.model = after
         return self
+
+
+def _left_out(before: Model, after: Model) -> dict[str, list[str]]:
+    """Actuators and tendons with forces, by name, that an edit has taken away."""
+    kinds = {
+        "actuators": [[one.name for one in model.actuators] for model in (before, after)],
+        "tendons": [
+            [t.name for t in (model.mujoco.tendons if model.mujoco else ()) if t.pulls] for model in (before, after)
+        ],
+    }
+    gone = {kind: [name for name in old if name not in new] for kind, (old, new) in kinds.items()}
+    return {kind: names for kind, names in gone.items() if names}
 
 
 def _idle(model: Model) -> set[str]:

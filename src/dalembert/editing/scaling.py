@@ -58,7 +58,7 @@ def scale(plan: LinkPlan, length: float, mass: float) -> Change:
         action += "; the fluid is left out, since its shapes are those of the old size"
     if plan.mujoco is not None and plan.mujoco.tendons and (length, mass) != (1.0, 1.0):
         plan.mujoco = replace(plan.mujoco, tendons=())
-        action += "; tendons are left out, with their springs and dampers"
+        action += "; tendons are left out, since their springs are those of the old size"
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
     change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
     change.pairing = partial(scaled_states, length=length)

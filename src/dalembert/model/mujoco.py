@@ -81,6 +81,11 @@ class MujocoTendon:
     rest: tuple[float, float] = (0.0, 0.0)
     reference: float = 0.0
 
+    @property
+    def pulls(self) -> bool:
+        """Whether it has a spring or a damper, which act in every simulation."""
+        return bool(self.stiffness or self.damping)
+
     def holding(self, held: Mapping[str, float]) -> MujocoTendon:
         """The same with joints held at these coordinates: their share of its length is taken off all its lengths."""
         share = sum(x * held[name] for name, x in self.joints if name in held)

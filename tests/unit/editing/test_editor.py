@@ -358,7 +358,7 @@ def test_locked_joints_keep_their_share_of_a_tendon() -> None:
 
 def test_scaling_says_that_it_leaves_out_tendons() -> None:
     large = load(SPRUNG).edit().scale(2.0).done()
-    assert large.model.mujoco.tendons == () and "tendons are left out" in str(large.import_log[-1])
+    assert large.model.mujoco.tendons == () and "tendons are left out" in str(large.import_log)
 
 
 def test_attached_robots_have_actuators_and_tendons_under_their_prefix() -> None:
@@ -371,3 +371,5 @@ def test_attached_robots_have_actuators_and_tendons_under_their_prefix() -> None
     assert [actuator.name for actuator in pair.actuators] == ["left_pull", "right_pull"]
     assert [tendon.name for tendon in pair.model.mujoco.tendons] == ["left_pull", "right_pull"]
     assert "its keyframes are left out: home" in str(pair.import_log[-1])
+    stump = load(driven).edit().remove("fore").done()
+    assert [finding.what for finding in stump.import_log[-2:]] == ["actuators 'pull'", "tendons 'pull'"]

@@ -63,6 +63,8 @@ def write(
         for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
             for one in kept:
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
+        for a, b in model.exclusions:
+            losses.note("pair", f"{a}, {b}", f"{LANGUAGES[ending]} has no pairs that never touch", "left out")
     head = [f"Robot {model.name!r}, written by {generator}.", *notes]
     if ending in XML:
         root = XML[ending](model, losses, Package(package), geometry)

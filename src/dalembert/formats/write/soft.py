@@ -14,7 +14,7 @@ WRITTEN = ("timestep", "integrator", "cone", "impratio")  # of MuJoCo's options
 def note_tendons(model: Model, losses: Losses) -> None:
     """Log the springs and dampers of tendons, for a format that has none."""
     for tendon in model.mujoco.tendons if model.mujoco else ():
-        if tendon.stiffness or tendon.damping:
+        if tendon.pulls:
             losses.change("tendon", tendon.name, f"{losses.language} has no tendons", "its forces are left out")
 
 
@@ -30,7 +30,7 @@ def add_tendons(root: Element, model: Model, losses: Losses) -> None:
     if model.mujoco is None:
         return
     _note_what_is_not_written(model.mujoco, losses)
-    own = [t for t in model.mujoco.tendons if t.stiffness or t.damping or t.frictionloss or t.range is not None]
+    own = [t for t in model.mujoco.tendons if t.pulls or t.frictionloss or t.range is not None]
     sites = {frame.name for frame in model.frames} - {part.name for body in model.bodies for part in body.parts}
     taken = {actuator.name for actuator in model.actuators}  # also names of the tendons on which they act
     section = add(root, "tendon") if own else root

@@ -63,4 +63,4 @@ class Tendon(Element):
 def tendons(model: Model) -> tuple[Element, ...]:
     """The tendons of a model that have a spring or a damper."""
     stated = model.mujoco.tendons if model.mujoco else ()
-    return tuple(Tendon.of(tendon) for tendon in stated if tendon.stiffness or tendon.damping)
+    return tuple(Tendon.of(tendon) for tendon in stated if tendon.pulls)

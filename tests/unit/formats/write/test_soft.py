@@ -40,3 +40,9 @@ def test_mjcf_keeps_tendons_and_options(tmp_path: Path) -> None:
 def test_formats_without_tendons_say_so(tmp_path: Path, ending: str) -> None:
     with pytest.raises(DalembertError, match=r"tendons? 'strap', 'pull'.* has no tendons"):
         load(ARM).save(tmp_path / f"arm.{ending}")
+
+
+def test_pairs_that_never_touch_are_lost_with_a_note(tmp_path: Path) -> None:
+    apart = ARM.replace("</mujoco>", '<contact><exclude body1="upper" body2="fore"/></contact></mujoco>')
+    findings = load(apart).save(tmp_path / "arm.urdf", approximate=True)
+    assert any("pair 'upper, fore': URDF has no pairs that never touch" in str(finding) for finding in findings)
