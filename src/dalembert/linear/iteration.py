@@ -60,6 +60,7 @@ class Problem(ABC):
     with_contacts: bool
     sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
     scale_of: np.ndarray  # velocities without impulses of contacts and rows
+    added: float = 1.0  # errors of contacts add up to this times the largest one, as over bodies on each other
 
     @abstractmethod
     def pushed(self, p: np.ndarray) -> np.ndarray:
@@ -222,7 +223,7 @@ class Iteration:
         error = largest(after - here)
         lost = self.scale + NOISE * give * error == self.scale  # rounding of velocities, times what holds them
         chosen, slip, change = problem.chosen(p, numbers(where(lost, here, after)))
-        done = self.settled(change, where(count < FINE, self.finest, self.tolerance))
+        done = self.settled(problem.added * change, where(count < FINE, self.finest, self.tolerance))
         agree = logical_or(logical_or(error <= CLOSE * share * largest(moved), 10.0 * error <= self.tolerance), lost)
         return {
             "p": numbers(where(logical_and(done > 0.0, lost), chosen, where(logical_or(agree, done > 0.0), p, held))),
