@@ -8,7 +8,7 @@ from collision.compiled import ROBOT, compiled_distance, compiled_slope, placeme
 from collision.shapes import SHAPES, Hull, directions, reach
 from dalembert.collision import distance
 from dalembert.graph import jacobian
-from dalembert.model.geometry import Box, Capsule, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
+from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.solids import primitives
 from dalembert.spatial import Pose, so3
 from tolerances import COMPUTED, ITERATED, PRODUCT, RECURSION, ROUNDING, SINGLE, SLOPE, STEP, assert_close
@@ -23,7 +23,7 @@ POLYHEDRAL = [
     ("box", "wedge"),
     ("rock", "sphere"),
 ]
-SMOOTH = [("ellipsoid", "sphere"), ("ellipsoid", "ellipsoid")]
+SMOOTH = [("ellipsoid", "sphere"), ("ellipsoid", "ellipsoid"), ("sphere", "cylinder")]
 ROUND = [("cylinder", "box"), ("cone", "cylinder")]
 EXACT = [*POLYHEDRAL, *SMOOTH]
 PAIRS = [*EXACT, *ROUND]
@@ -147,9 +147,10 @@ def test_thin_ellipsoids_are_as_far_apart_as_along_any_direction():
         assert separation(a, X, b, Y, w.normal) == pytest.approx(w.distance, abs=COMPUTED)
 
 
-def test_points_and_normals_of_ellipsoids_have_the_slopes_of_differences():
+@pytest.mark.parametrize(("a", "b"), [("ellipsoid", "ellipsoid"), ("sphere", "cylinder")])
+def test_points_and_normals_of_smooth_sides_have_the_slopes_of_differences(a, b):
     def slopes(x, y):
-        w = distance(SHAPES["ellipsoid"], pose(x), SHAPES["ellipsoid"], pose(y))
+        w = distance(SHAPES[a], pose(x), SHAPES[b], pose(y))
         return jacobian(np.array([*w.a, *w.b, *w.normal]), np.concatenate([x, y]))
 
     rng = np.random.default_rng(11)
@@ -159,9 +160,7 @@ def test_points_and_normals_of_ellipsoids_have_the_slopes_of_differences():
     for k in range(14):
         step = np.zeros(14)
         step[k] = STEP
-        ahead, behind = (
-            compiled_distance("ellipsoid", "ellipsoid")(x + s * step[:7], y + s * step[7:]) for s in (1, -1)
-        )
+        ahead, behind = (compiled_distance(a, b)(x + s * step[:7], y + s * step[7:]) for s in (1, -1))
         numeric[:, :, k] = (ahead - behind)[:, 1:] / (2.0 * STEP)
     error = np.max(np.abs(numeric - slope), axis=(1, 2)) / np.max(np.abs(slope), axis=(1, 2))
     assert np.quantile(error, 0.9) < SLOPE  # the others have two minima that are about as deep
@@ -214,6 +213,18 @@ def test_capsule_without_length_is_a_sphere():
         x, y = (pose(p) for p in placements(rng, 2, 0.2))
         dot, ball = (distance(s, x, SHAPES[other], y) for s in (Capsule(0.1, 0.0), Sphere(0.1)))
         assert_close(dot.distance, ball.distance, PRODUCT)
+
+
+def test_a_ball_on_the_axis_at_the_end_and_at_the_rim_of_a_cylinder():
+    ball, can = Sphere(0.1), Cylinder(0.3, 1.0)
+    assert distance(ball, at(0, 0, 0.7), can, at(0, 0, 0)).distance == pytest.approx(0.1)
+    assert distance(can, at(0, 0, 0), ball, at(0.6, 0, 0)).distance == pytest.approx(0.2)
+    rim = distance(ball, at(0.3 + 0.3, 0, 0.5 + 0.4), can, at(0, 0, 0))
+    assert rim.distance == pytest.approx(0.4)
+    assert_close(rim.normal, [0.6, 0, 0.8], PRODUCT)
+    centre = distance(ball, at(0, 0, 0), can, at(0, 0, 0))
+    assert centre.distance == pytest.approx(-0.4)
+    assert_close(np.linalg.norm(centre.normal), 1.0, ROUNDING)
 
 
 def test_faces_edges_and_corners_of_boxes():

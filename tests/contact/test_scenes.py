@@ -122,9 +122,14 @@ def test_contacts_without_room_are_said(monkeypatch):
     monkeypatch.setattr(scene, "MORE", 6)
     scene._recent.clear()
     q, v = stacked(4, 0.0)
-    end = stack(4).rollout(q, v, step=STEP, steps=3, contact=Contact(friction=0.61, pairs="all"))
+    contact = Contact(friction=0.61, pairs="all")
+    end = stack(4).rollout(q, v, step=STEP, steps=3, contact=contact)
+    run = stack(4).simulate(q, v, 3 * STEP, step=STEP, contact=contact)
     scene._recent.clear()
-    assert end.contacts.unsettled == 3
+    assert end.contacts.unsettled == end.contacts.crowded == 3
+    (line,) = [line for line in run.contacts.log if "room" in line]
+    assert line.startswith("contact: 3 steps had more contacts than a scene has room for")
+    assert not any("tolerance" in line for line in run.contacts.log)
 
 
 @pytest.mark.long

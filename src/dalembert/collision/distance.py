@@ -1,8 +1,9 @@
 """Signed distance of two shapes.
 
 Spheres and capsules are cores, a point and a segment, with a radius around them: their distances are those of the cores
-less the radii, and so are depths of overlap. Points, segments and boxes have closed forms; boxes and hulls against each
-other take an iteration where they are apart (`gjk`) and the faces and edges of both where they overlap (`axes`).
+less the radii, and so are depths of overlap. Points, segments and boxes have closed forms, a point and a cylinder too;
+ellipsoids take Newton's method (`ellipsoids`). All others take an iteration where they are apart (`gjk`); where they
+overlap, boxes and hulls the faces and edges of both (`axes`), round shapes a search (`penetration`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .cores import Segment, core_support
 from .ellipsoids import between_ellipsoids
 from .ground import Ground, plane
 from .hulls import Hull, TabledHull, hull
-from .lines import any_across, between_segments, crossing_normal, from_box, segment_near_box, unit
+from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
 from .penetration import ROUND, Pair, penetration
 from .witness import Witness, chosen, inflated, nearer
 
@@ -78,6 +79,12 @@ def between(a: Any, b: Any, X_AB: Pose) -> Witness:
             return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
         case Box(), Segment():
             return _segment_box(b, a, X_AB).swapped()
+        case Cylinder(), Segment() if b.is_point:
+            length, normal = from_cylinder(X_AB.p, a.radius, 0.5 * a.length)
+            return Witness(length, X_AB.p - length * normal, X_AB.p, -normal)
+        case Segment(), Cylinder() if a.is_point:
+            w = between(b, a, X_AB.inverse()).swapped()
+            return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
     if all(isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point) for shape in (a, b)):
         first, second = (shape if isinstance(shape, Ellipsoid) else None for shape in (a, b))
         return between_ellipsoids(first, second, X_AB, extent(a) + extent(b))

@@ -95,6 +95,26 @@ def from_box(point: np.ndarray, half: np.ndarray) -> tuple[Any, np.ndarray]:
     return where(outside, length, depth), where(outside, direction, face)
 
 
+def from_cylinder(point: np.ndarray, radius: Any, half: Any) -> tuple[Any, np.ndarray]:
+    """Signed distance of a point from a cylinder about z, from −half to half, and the outward normal there.
+
+    Inside it is that of the nearest side or end; on the axis that along x.
+    """
+    x, y, z = point
+    square = x * x + y * y
+    on_axis = square < TOUCHING
+    r = sqrt(where(on_axis, 1.0, square))
+    out = np.array([where(on_axis, 1.0, x / r), where(on_axis, 0.0, y / r), 0.0])
+    up = np.array([0.0, 0.0, where(z < 0.0, -1.0, 1.0)])
+    beyond_side, beyond_end = where(on_axis, 0.0, r) - radius, absolute(z) - half
+    sideways = beyond_side >= beyond_end
+    nearest = where(sideways, out, up)
+    length, direction = unit(maximum(beyond_side, 0.0) * out + maximum(beyond_end, 0.0) * up, nearest)
+    depth = maximum(beyond_side, beyond_end)
+    outside = depth > 0.0
+    return where(outside, length, depth), where(outside, direction, nearest)
+
+
 def segment_near_box(centre: np.ndarray, half: np.ndarray, size: np.ndarray) -> Any:
     """The t in [−1, 1] for which centre + t half is nearest to a box with half edges `size` about the origin.
 

@@ -229,7 +229,7 @@ class Scene:
         first, second = (bounds[pairs[:, side]] for side in (0, 1))
         round_ones = all(isinstance(patch.other, Sphere) for patch in group.patches)
 
-        def check(rows: Any, count: Any, k: Any, a: Any, b: Any) -> dict[str, Any]:
+        def test(a: Any, b: Any) -> dict[str, Any]:
             between, margin = a[:3] - b[:3], a[3] + a[4] + b[4] + NEAR
             if round_ones:
                 square, margin = dot(between, between), margin + b[3]
@@ -237,11 +237,16 @@ class Scene:
                 inside = b[8:].reshape(3, 3).T @ between
                 outside = [where(x > y, x - y, where(x < -y, x + y, 0.0)) for x, y in zip(inside, b[5:8], strict=True)]
                 square = sum(x * x for x in outside)
-            return _listed(square < margin * margin, count, np.array([k]))
+            return {"near": where(square < margin * margin, 1.0, 0.0)}
 
         wanted = slice(0, 5 if round_ones else 17)
-        items = {"k": np.arange(float(n)), "a": first[:, :5], "b": second[:, wanted]}
-        found = visit(check, items, np.zeros((room, 1)), carry={"count": 0.0})
+        near = mapped(test, {"a": first[:, :5], "b": second[:, wanted]})["near"]  # of one state several at once
+
+        def list_it(_: Any, count: Any, k: Any, near: Any) -> dict[str, Any]:
+            return _listed(near > 0.5, count, np.array([k]))
+
+        items = {"k": np.arange(float(n)), "near": near}
+        found = visit(list_it, items, np.zeros((room, 1)), carry={"count": 0.0})
         count = minimum(found["count"], float(room))
         return found["table"][:, 0], count, found["count"] - count
 

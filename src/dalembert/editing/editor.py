@@ -119,13 +119,15 @@ class ModelEditor(Generic[Result]):
         """Put another robot (or model) on this one: its world at xyz [m], rpy [rad] in the frame, its base fixed there.
 
         prefix: put before all its names. free: a free base stays free and its coordinates count from there; otherwise
-        it is fixed at its neutral configuration. Its gravity is left out.
+        it is fixed at its neutral configuration. Its gravity is left out; what its import log says is said here too.
         """
         other = getattr(robot, "model", robot)
         if not isinstance(other, Model):
             raise DalembertError(f"attach: expected a Robot or a Model, got {type(robot).__name__}")
         X = placement_from(placement, xyz, rpy, "attach")
-        return self._edit(structure.attach, other, frame, prefix, X, free)
+        self._edit(structure.attach, other, frame, prefix, X, free)
+        self.log += getattr(robot, "import_log", ())
+        return self
 
     def rename(
         self,

@@ -25,6 +25,7 @@ from dalembert.model import Model
 from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
+MEMORY_COUNTS = 5  # numbers of a memory that are no arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
 MOST_POINTS = 1000  # candidates of a robot: 2300 do not compile within minutes
@@ -39,8 +40,9 @@ class Memory(NamedTuple):
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
     [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
     contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
-    each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how
-    many steps did not reach the tolerance; passes: of the last step.
+    each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far [m/s]; unsettled: how
+    many steps did not reach the tolerance; passes: of the last step; crowded: how many steps had more contacts than
+    there is room for.
     """
 
     contacts: np.ndarray
@@ -53,6 +55,7 @@ class Memory(NamedTuple):
     worst: Any
     unsettled: Any
     passes: Any
+    crowded: Any = 0.0
 
     @property
     def impulses(self) -> np.ndarray:
@@ -143,7 +146,7 @@ class RigidContact(Element):
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
-        return sum(self.memory_sizes) + 4
+        return sum(self.memory_sizes) + MEMORY_COUNTS
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Nothing touched before."""
@@ -157,7 +160,7 @@ class RigidContact(Element):
         """Its states (…, size) by name."""
         ends = np.cumsum(self.memory_sizes)
         arrays = [z[..., end - size : end] for size, end in zip(self.memory_sizes, ends, strict=True)]
-        return Memory(*arrays, *(_number(z[..., ends[-1] + i]) for i in range(4)))
+        return Memory(*arrays, *(_number(z[..., ends[-1] + i]) for i in range(MEMORY_COUNTS)))
 
     def by_candidate(self, memory: Memory) -> Memory:
         """The memory of n states with the contacts in the order of all candidates."""

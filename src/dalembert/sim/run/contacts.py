@@ -53,6 +53,7 @@ class Contacts:
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     unsettled: int = 0
     worst: float = 0.0
+    crowded: int = 0
 
     @cached_property
     def normal_force(self) -> np.ndarray:
@@ -116,11 +117,15 @@ class Contacts:
     def log(self) -> list[str]:
         """Remarks for the user: steps that did not settle, forces outside of the friction cone."""
         lines = []
-        if self.unsettled:
-            steps = "1 step" if self.unsettled == 1 else f"{self.unsettled} steps"
+        if self.crowded:
             lines.append(
-                f"contact: {steps} did not reach the tolerance; the laws of contact are missed there by "
-                f"up to about {self.worst:.1e} m/s: take shorter steps, or fewer points on one face"
+                f"contact: {_steps(self.crowded)} had more contacts than a scene has room for; those beyond it had no "
+                "forces: take fewer bodies, or shapes with fewer points on one face"
+            )
+        if self.unsettled > self.crowded:
+            lines.append(
+                f"contact: {_steps(self.unsettled - self.crowded)} did not reach the tolerance; the laws of contact "
+                f"are missed there by up to about {self.worst:.1e} m/s: take shorter steps, or fewer points on one face"
             )
         over = self.ratio > 1.0 + OVER
         for k in np.flatnonzero(over.any(axis=0)):
@@ -279,7 +284,12 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         memory.residual,
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
+        int(memory.crowded[-1]),
     )
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
 
 
 def scene_contacts(
@@ -307,6 +317,7 @@ def scene_contacts(
         memory.residual,
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
+        int(memory.crowded[-1]),
     )
 
 

@@ -68,7 +68,7 @@ def facts(run: Run) -> str:
 def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     if contacts is None:
         return None
-    named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst")}
+    named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst", "crowded")}
     return named | {"friction": contacts.friction.tolist()}
 
 
@@ -118,6 +118,7 @@ class _Columns:
             model=stated["model"],
             unsettled=stated["unsettled"],
             worst=stated["worst"],
+            crowded=stated.get("crowded", 0),
             **vectors,
             **iteration,
         )

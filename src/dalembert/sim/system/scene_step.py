@@ -220,7 +220,8 @@ class SceneImpulses:
         w = problem.pushed(p)
         lost = self._lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
-        unsettled = where(self.touching.lost > 0.0, 1.0, 1.0 - solution.settled)
+        crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
+        unsettled = maximum(crowded, 1.0 - solution.settled)
         memory = Memory(
             p[:, :3].ravel(),
             p[:, 3:].ravel(),
@@ -232,6 +233,7 @@ class SceneImpulses:
             maximum(before.worst, solution.change),
             before.unsettled + unsettled,
             solution.passes,
+            before.crowded + crowded,
         )
         return SceneSolution(w, memory, lost)
 
