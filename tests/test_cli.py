@@ -534,13 +534,10 @@ def test_friction_of_the_ground_is_that_of_the_file(tmp_path, capsys):
     file = tmp_path / "puck.xml"
     file.write_text(robot.format(puck.format(0.3)), "utf-8")
 
-    def speed(*options):
-        sliding = ["--ground", "0", "--duration", "0.1", "--v", "0,0,0,3,0,0", "--json"]
-        assert cli.main(["simulate", str(file), *sliding, *options]) == 0
-        return json.loads(capsys.readouterr().out)["v"][-1][3:]
-
-    assert np.linalg.norm(speed()) == pytest.approx(3.0 - 0.3 * 9.81 * 0.1, rel=TIGHT_RUN)
-    assert np.linalg.norm(speed("--friction", "0.1")) == pytest.approx(3.0 - 0.1 * 9.81 * 0.1, rel=TIGHT_RUN)
+    sliding = ["--ground", "0", "--duration", "0.1", "--v", "0,0,0,3,0,0", "--json"]
+    assert cli.main(["simulate", str(file), *sliding]) == 0
+    speed = np.linalg.norm(json.loads(capsys.readouterr().out)["v"][-1][3:])
+    assert speed == pytest.approx(3.0 - 0.3 * 9.81 * 0.1, rel=TIGHT_RUN)
 
 
 def test_simulate_says_when_nothing_moved(capsys):

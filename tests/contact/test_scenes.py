@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot
+from dalembert.backends import interpreter
 from dalembert.contact import candidates, scene
+from dalembert.graph import jacobian, trace
 from dalembert.model.geometry import Box, Sphere, Surface
 from dalembert.sim.elements import contact as element
 from loose_bodies import SIDE, G
@@ -105,6 +107,12 @@ def test_twelve_cubes_stay_where_they_stand():
     end = stack(12).rollout(q, v, step=STEP, steps=50, contact=Contact(friction=0.6, pairs="all"))
     assert end.contacts.unsettled == 0
     assert np.abs(end.v).max() < CONTACT_SOLVER
+
+
+def test_how_far_a_body_may_move_has_slopes_where_it_is_at_rest():
+    ahead = trace(lambda x: jacobian([scene.possible_motion(STEP, x[:3], x[3:], 0.1)], x), {"x": 6})
+    (slopes,) = interpreter.run(ahead, {"x": np.zeros((1, 6))}).values()
+    assert np.array_equal(slopes.ravel(), np.zeros(6))
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from .cones import Block, yielding_contact
 from .impulses import chosen_contact
 from .iteration import ACCURACY, ROUNDS, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding, settled
 
-MOST = 32  # bodies of islands that Newton steps solve for together
+MOST = 48  # bodies of islands that Newton steps solve for together
 CYCLES = 2  # of sweeps and Newton steps, at most
 PACE = 0.75  # of what a sweep there and back changes, left by the next one: slower ones cost more than Newton steps
 

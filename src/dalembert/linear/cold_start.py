@@ -16,16 +16,16 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, where
 
-from .cones import TINY, contact_block, contact_impulse_on_lanes
+from .cones import TINY, contact_block, contact_impulse_on_lanes, regular
 from .impulses import Carrier, constraint_impulses, contact_problem
-from .iteration import ACCURACY, ConstraintImpulses, largest, newton_correction, settled
+from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, largest, newton_correction, settled
 from .row_laws import ANY
 from .symmetric import factor
 from .zeros import mirrored, sparse_product
 
 DEPENDENT = 1e-5  # of its diagonal entry: a pivot below this, also of float32, belongs to what others hold already
 PASSES = 10  # at most, of contacts one beside another
-HALTING = 0.5  # a pass that changes more than this share of what the one before it changed is slow
+HALTING = 0.5  # a pass that leaves more than this share of the error before it is slow
 
 
 class Held(NamedTuple):
@@ -47,7 +47,7 @@ def impulses_from_rest(
         return _state(solution._replace(passes=count + solution.passes))
 
     def moved(p: np.ndarray, *_: Any) -> dict[str, Any]:
-        alone = impulses_one_beside_another(G, c, mu, p, tolerance if finer is None else finer)
+        alone = impulses_one_beside_another(G, c, mu, p, tolerance, finer)
         return _state(_solution(repeat(swept, 1, _state(alone), "done")))
 
     def let_go(p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
@@ -61,30 +61,36 @@ def impulses_from_rest(
 
 
 def impulses_one_beside_another(
-    G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray, tolerance: Any
+    G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray, tolerance: Any, finer: Any = None
 ) -> ConstraintImpulses:
     """From impulses p (3 k,) on, each contact on its law beside the others as they were, and again (Jacobi).
 
-    It ends where a pass is slow. Contacts of a pass do not wait for each other: they can be lanes of one vector.
+    A contact's error is what the others have changed in a pass, or its velocity where it sticks. The passes end where
+    that falls slowly. Contacts of a pass do not wait for each other: they can be lanes of one vector.
     """
     places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
     blocks, scale = [contact_block(G[at, at]) for at in places], largest(c)
+    finer = tolerance if finer is None else finer
+    target = minimum(finer, WELL_WITHIN * tolerance)
 
-    def one_pass(p: np.ndarray, slip: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+    def one_pass(p: np.ndarray, slip: np.ndarray, u: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+        b = [u[at] - block.W @ p[at] for at, block in zip(places, blocks, strict=True)]
+        impulses, slips, errors = zip(*map(contact_impulse_on_lanes, blocks, mu, b, slip), strict=True)
+        p = np.concatenate(impulses)
         u = c + sparse_product(G, p)
-        impulses, slips, changes = [], [], []
-        for at, block, friction, s in zip(places, blocks, mu, slip, strict=True):
-            new, slipped, change = contact_impulse_on_lanes(block, friction, u[at] - block.W @ p[at], s)
-            impulses.append(new)
-            slips.append(slipped)
-            changes.append(reduce(maximum, [change, *(block.size * absolute(new - p[at]))]))
-        change = reduce(maximum, changes)
-        done = where(change > HALTING * before, 1.0, settled(change, tolerance, scale))
-        return {"p": np.concatenate(impulses), "slip": np.array(slips), "change": change, "done": done}
+        missed = list(errors)
+        for at, block, was, slipped in zip(places, blocks, b, slips, strict=True):
+            sticks = logical_and(p[at][0] > 0.0, slipped == 0.0)
+            others = u[at] - block.W @ p[at]
+            missed += list(absolute(where(sticks, others + regular(block.W) @ p[at], others - was)))
+        error = reduce(maximum, missed)
+        done = where(error > HALTING * before, 1.0, settled(error, target, scale))
+        return {"p": p, "slip": np.array(slips), "u": u, "error": error, "done": done}
 
-    end = repeat(one_pass, PASSES, {"p": p, "slip": np.zeros(len(mu)), "change": ANY, "done": 0.0}, "done")
-    done = settled(end["change"], tolerance, scale)
-    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["passes"], done)
+    begin = {"p": p, "slip": np.zeros(len(mu)), "u": c + sparse_product(G, p), "error": ANY, "done": 0.0}
+    end = repeat(one_pass, PASSES, begin, "done")
+    done = settled(end["error"], finer, scale)
+    return ConstraintImpulses(end["p"], end["slip"], end["error"], end["passes"], done)
 
 
 def _state(x: ConstraintImpulses) -> dict[str, Any]:

@@ -11,7 +11,7 @@ always is a root, also where a light part is steeper than the cone; each call ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from .zeros import mirrored
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
 HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
+HELD_BY_FEW = 1e-8  # the same where others move with them, which rounding must not hide
 ON_CONE = 1.0 - 1e-9  # of the square of the largest friction: impulses of a contact that slides
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 
@@ -45,14 +46,23 @@ class Block(NamedTuple):
     inverse: np.ndarray
 
 
-def contact_block(W: np.ndarray) -> Block:
-    """The block for W (3, 3), the velocities per impulse of a contact alone."""
+def regular(W: np.ndarray, freedoms: int = 3) -> np.ndarray:
+    """W (3, 3) with a little added where nothing can move: what is inverted for a contact that sticks."""
+    return W + _least(W, freedoms) * np.eye(3)
+
+
+def _least(W: np.ndarray, freedoms: int) -> Any:
+    return (HELD if freedoms >= 3 else HELD_BY_FEW) * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+
+
+def contact_block(W: np.ndarray, freedoms: int = 3) -> Block:
+    """The block for W (3, 3), the velocities per impulse of a contact alone, which so many freedoms carry."""
     W = mirrored(W)
-    least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+    least = _least(W, freedoms)
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     determinant = S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1]
-    tangents = np.array([[S[1, 1], -S[0, 1]], [-S[0, 1], S[0, 0]]]) / determinant
+    tangents = np.array([[S[1, 1], -S[0, 1]], [-S[0, 1], S[0, 0]]]) * (1.0 / determinant)
     across = -r * (tangents @ w)
     inverse = np.block([[np.array([[r * (1.0 - w @ across)]]), across[None]], [across[:, None], tangents]])
     return Block(W, r, w, S, determinant, np.diag(W), inverse)
@@ -60,22 +70,43 @@ def contact_block(W: np.ndarray) -> Block:
 
 def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
     """p (3,), slip, and the velocity that the change of the slip makes, for velocities b (3,) without p."""
-    held, slides = _held(block, mu, b)
+    return _branched(block, mu, b, slip, lambda slid: slid.moved)
 
-    def sliding(_: np.ndarray, slip: Any, moved: Any, done: Any) -> dict[str, Any]:
-        p, slipped, moved = _slid(block, mu, b, slip)
-        return {"p": p, "slip": slipped, "moved": moved, "done": 1.0}
 
-    begin = {"p": held, "slip": where(slides, slip, 0.0), "moved": 0.0, "done": where(slides, 0.0, 1.0)}
-    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
-    return end["p"], end["slip"], end["moved"]
+def contact_impulse_and_error(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
+    """p (3,) and slip of `contact_impulse`, and the velocity by which one that slides misses its law, given b."""
+    return _branched(block, mu, b, slip, lambda slid: slid.error)
 
 
 def contact_impulse_on_lanes(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
-    """`contact_impulse` without a branch, so that contacts can be lanes of one vector."""
+    """`contact_impulse_and_error` without a branch, so that contacts can be lanes of one vector."""
     held, slides = _held(block, mu, b)
-    p, slipped, moved = _slid(block, mu, b, where(slides, slip, 0.0))
-    return where(slides, p, held), where(slides, slipped, 0.0), where(slides, moved, 0.0)
+    slid = _slid(block, mu, b, where(slides, slip, 0.0))
+    return where(slides, slid.p, held), where(slides, slid.slip, 0.0), where(slides, slid.error, 0.0)
+
+
+class _Slid(NamedTuple):
+    """A contact that slides: p (3,), its slip, and velocities: that the change of the slip makes, of its error."""
+
+    p: np.ndarray
+    slip: Any
+    moved: Any
+    error: Any
+
+
+def _branched(
+    block: Block, mu: Any, b: np.ndarray, slip: Any, measure: Callable[[_Slid], Any]
+) -> tuple[np.ndarray, Any, Any]:
+    """p (3,), slip, and a measure of a contact that slides."""
+    held, slides = _held(block, mu, b)
+
+    def sliding(_p: np.ndarray, slip: Any, _measured: Any, _done: Any) -> dict[str, Any]:
+        slid = _slid(block, mu, b, slip)
+        return {"p": slid.p, "slip": slid.slip, "measured": measure(slid), "done": 1.0}
+
+    begin = {"p": held, "slip": where(slides, slip, 0.0), "measured": 0.0, "done": where(slides, 0.0, 1.0)}
+    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
+    return end["p"], end["slip"], end["measured"]
 
 
 def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -86,15 +117,20 @@ def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
     return where(logical_and(closed, sticks), held, 0.0), logical_and(closed, logical_not(sticks))
 
 
-def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
-    """p (3,) of a contact that slides, one Newton step for its slip, and the velocity that the change of it makes."""
+def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
+    """A contact that slides, after one Newton step for its slip."""
     _, r, w, S, determinant, _, _ = block
     f = b[1:] - w * (b[0] * r)
 
+    trace = S[0, 0] + S[1, 1]
+
+    def reciprocal(s: Any) -> Any:
+        """Of the determinant of S + s."""
+        return 1.0 / (determinant + s * (trace + s))
+
     def tangents(s: Any, x: np.ndarray) -> np.ndarray:
         """(S + s)⁻¹ x."""
-        reciprocal = 1.0 / (determinant + s * (S[0, 0] + S[1, 1] + s))
-        return reciprocal * np.array([(S[1, 1] + s) * x[0] - S[0, 1] * x[1], (S[0, 0] + s) * x[1] - S[0, 1] * x[0]])
+        return reciprocal(s) * np.array([(S[1, 1] + s) * x[0] - S[0, 1] * x[1], (S[0, 0] + s) * x[1] - S[0, 1] * x[0]])
 
     def normal(t: np.ndarray) -> Any:
         return -(b[0] + w @ t) * r
@@ -102,13 +138,15 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, 
     t = tangents(slip, -f)
     rate, square, pushed = tangents(slip, t), t @ t + TINY, normal(t)
     length = sqrt(square)
-    least = maximum(-SLOPE * mu * r * b[0] / sqrt(f @ f + TINY), TINY)
+    shortest = (determinant / trace + slip) * reciprocal(slip)  # |p_t| / |f| is no less
+    least = maximum(-SLOPE * mu * r * b[0] * shortest, TINY)
     slope = mu * (((w @ rate) * r) * square + pushed * (t @ rate))  # of mu p_n / |p_t|, times |p_t|³
-    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * (length * square)), 0.0, MOST)
+    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * square), 0.0, MOST)
     t = tangents(slipped, -f)
     pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
-    return p, slipped, length * absolute(slipped - slip)
+    error = (trace + slipped) * absolute(length - mu * pushed)
+    return _Slid(p, slipped, length * absolute(slipped - slip), error)
 
 
 def yielding_contact(

@@ -23,17 +23,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import maximum
+from dalembert.math import logical_and, maximum, where
 
-from .cones import TINY, contact_block, contact_impulse, slip_where_sliding, yielding_contact
+from .cones import (
+    TINY,
+    contact_block,
+    contact_impulse,
+    contact_impulse_and_error,
+    regular,
+    slip_where_sliding,
+    yielding_contact,
+)
 from .general import solve
-from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved_problem
+from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, numbers, solved_problem
 from .order import elimination_order
 from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
-from .zeros import nonzeros, sparse_product
+from .zeros import mirrored, nonzeros, sparse_product
 
 RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
+
+FEW = 5  # contacts apart from each other, without rows, for which sweeps with G take less time
 
 
 class Moment(NamedTuple):
@@ -115,7 +125,14 @@ def contact_problem(
     give: np.ndarray | None = None,
 ) -> Problem:
     """What `constraint_impulses` solves."""
-    return _EachContact(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+    few = 0 < len(mu) <= FEW and not len(laws) and _stand_apart(carrier.Y, len(mu))
+    return (_FewContacts if few else _EachContact)(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+
+
+def _stand_apart(Y: np.ndarray, k: int) -> bool:
+    """Whether each of k contacts is carried by something that carries no other, as the foot of a leg."""
+    carriers = nonzeros(Y).reshape(len(Y), k, 3).any(axis=2)
+    return bool((carriers & (carriers.sum(axis=1) == 1)[:, None]).any(axis=0).all())
 
 
 class Rows:
@@ -179,7 +196,9 @@ class _EachContact(Problem):
         plain = [law for law in laws if isinstance(law, Law)]
         self.rows = Rows(carrier.some(at), c[at], plain, compliance[[j - first for j in at]])
         _, _, X, Y = carrier
-        self.blocks = [contact_block(sparse_product(X[:, at[:3]].T, Y[:, at[:3]])) for at in self.places]
+        self.freedoms = [int(nonzeros(Y[:, at[:3]]).any(axis=1).sum()) for at in self.places]
+        products = [sparse_product(X[:, at[:3]].T, Y[:, at[:3]]) for at in self.places]
+        self.blocks = [contact_block(W, n) for W, n in zip(products, self.freedoms, strict=True)]
         self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in zip(X.T, Y.T, strict=True)])
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
@@ -253,6 +272,39 @@ class _EachContact(Problem):
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A⁻¹ b: symmetric but for the friction of contacts."""
         return solve(A, b) if self.with_contacts else factor(A, elimination_order(nonzeros(A))).solve(b)
+
+
+class _FewContacts(_EachContact):
+    """Contacts apart from each other, so few that G takes less work than what carries them."""
+
+    aim = WELL_WITHIN
+
+    def __init__(self, *problem: Any) -> None:
+        super().__init__(*problem)
+        self.G = mirrored(sparse_product(self.all.X.T, self.all.Y))
+        self.regular = [regular(block.W, n) for block, n in zip(self.blocks, self.freedoms, strict=True)]
+
+    def carried(self, p: np.ndarray) -> np.ndarray:
+        """Nothing: sweeps take G."""
+        return np.zeros(0)
+
+    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Impulses, slips, and the largest velocity by which laws are missed, after each contact in turn.
+
+        Each is on its law beside the others as they were then; what the later ones have changed since is its error.
+        """
+        before, p, slip, errors, left = p, p.astype(object), slip.astype(object), [], []
+        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+            others = [j for other in (*self.places[i + 1 :], *self.places[:i]) for j in other]  # changed last: last
+            b = self.c[at] + sparse_product(self.G[np.ix_(at, others)], p[others])
+            p[at], slip[i], error = contact_impulse_and_error(block, self.mu[i], b, slip[i])
+            errors.append(error)
+            sticks = logical_and(p[3 * i] > 0.0, slip[i] == 0.0)
+            left.append(where(sticks, b + self.regular[i] @ p[at], 0.0))  # rounding, where W is nearly singular
+        for i, at in enumerate(self.places):
+            later = slice(3 * i + 3, None)
+            errors += list(absolute(left[i] + sparse_product(self.G[at, later], p[later] - before[later])))
+        return numbers(p), numbers(slip), w, reduce(maximum, errors)
 
 
 def moment_law(lever: Any, normal: Any) -> Law:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, repeat, where
+from dalembert.math import clip, logical_and, logical_or, maximum, minimum, repeat, where
 
 from .row_laws import ANY
 from .zeros import sparse_product
@@ -26,13 +26,14 @@ ADDED = 4.0  # all that change at once after a Newton step change each other by 
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 NOISE = 0.5  # the same of impulses that stiff dampers make of the rounding of velocities
 ACCURACY = 1e-9  # of slopes
+WELL_WITHIN = 0.05  # of the tolerance: where the error itself is known, passes go on to this, which is seldom one more
 
 
 class ConstraintImpulses(NamedTuple):
     """p (3 k + n,): normal and tangents of each contact, then the rows; slip (k,) [velocity per impulse].
 
-    change: the largest velocity by which the last pass moved one contact or row; passes: sweeps and Newton steps;
-    settled: 1 where that was enough.
+    change: the largest velocity by which the last pass moved one contact or row, or left it off its law; passes: sweeps
+    and Newton steps; settled: 1 where that was enough.
     """
 
     p: np.ndarray
@@ -58,12 +59,17 @@ class Problem(ABC):
 
     M: np.ndarray  # (m, m) inertia of what carries them
     with_contacts: bool
+    aim: float = 1.0  # of the tolerance: what the first sweeps go on to
     sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
     scale_of: np.ndarray  # velocities without impulses of contacts and rows
 
     @abstractmethod
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w = Y p of all contacts and rows."""
+
+    def carried(self, p: np.ndarray) -> np.ndarray:
+        """What sweeps carry on beside the impulses."""
+        return self.pushed(p)
 
     @abstractmethod
     def velocities(self, w: np.ndarray) -> np.ndarray:
@@ -117,7 +123,8 @@ def solved_problem(
     p, slip = start
     scale = largest([*problem.scale_of, *(problem.sizes * p)])
     iteration = Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
-    first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
+    target = iteration.finer if problem.aim == 1.0 else minimum(iteration.finer, problem.aim * tolerance)
+    first = iteration.sweeps(p, slip, SLOW, 0.0, target)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
     begin |= {"done": done}
@@ -150,7 +157,7 @@ class Iteration:
             done = where(change > slow * before, 1.0, self.settled(change, tolerance))
             return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
 
-        begin = {"p": p, "slip": slip, "w": self.problem.pushed(p), "change": ANY, "done": done}
+        begin = {"p": p, "slip": slip, "w": self.problem.carried(p), "change": ANY, "done": done}
         return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.linear import Carrier, constraint_impulses, contact_error, impulses_from_rest
 from dalembert.linear.cold_start import held_impulses, impulses_one_beside_another
-from tolerances import COMPUTED, CONVERGED, ITERATED
+from tolerances import COMPUTED, CONTACT_SOLVER, CONVERGED, ITERATED
 
 MU = [0.7, 0.5, 0.9]
 
@@ -15,6 +15,13 @@ def carried(rng: np.random.Generator) -> Carrier:
     """Three contacts, each on three coordinates of its own and three that they share."""
     Y = 0.2 * rng.normal(size=(12, 9))
     Y[3:] += np.eye(9)
+    return Carrier.reduced(Y, rng.uniform(0.5, 2.0, 12))
+
+
+def feet(coupling: float, rng: np.random.Generator) -> Carrier:
+    """The same with little that they share, and nothing beside it between coordinates of their own."""
+    Y = coupling * rng.normal(size=(12, 9))
+    Y[3:] = np.eye(9)
     return Carrier.reduced(Y, rng.uniform(0.5, 2.0, 12))
 
 
@@ -54,9 +61,7 @@ def test_contacts_that_slide_are_solved_for_one_beside_another() -> None:
     for coupling, settles in ((0.05, True), (0.6, False)):
         alone = []
         for _ in range(10):
-            Y = coupling * rng.normal(size=(12, 9))
-            Y[3:] = np.eye(9)
-            carrier, c = Carrier.reduced(Y, rng.uniform(0.5, 2.0, 12)), velocities(-1.0, 1.5, rng)
+            carrier, c = feet(coupling, rng), velocities(-1.0, 1.5, rng)
             G = carrier.X.T @ carrier.Y
             held = held_impulses(G, c, MU)
             if held.right:
@@ -70,6 +75,31 @@ def test_contacts_that_slide_are_solved_for_one_beside_another() -> None:
             assert contact_error(G, c, MU, solution.p) < ITERATED
         assert len(alone) > 5
         assert all(alone) if settles else not all(alone)
+
+
+def test_what_is_reported_is_the_error_of_the_laws() -> None:
+    """Of feet that share little: the largest component by which one is off its law, beside its length."""
+    rng, reported = np.random.default_rng(5), []
+    for _ in range(12):
+        carrier, c = feet(0.1, rng), velocities(-1.0, 1.0, rng)
+        G = carrier.X.T @ carrier.Y
+        for solution in (constraint_impulses(carrier, c, MU, tolerance=CONTACT_SOLVER),
+                         impulses_from_rest(carrier, c, MU, CONTACT_SOLVER)):  # fmt: skip
+            assert solution.settled and solution.change <= CONTACT_SOLVER
+            assert contact_error(G, c, MU, solution.p) <= 2.0 * solution.change + COMPUTED
+            reported.append(solution.change)
+    assert max(reported) > COMPUTED
+
+
+def test_one_freedom_holds_a_contact_in_all_directions() -> None:
+    """Normal and tangent move together: their block is singular, and what sticks comes to rest all the same."""
+    for angle in (0.3, 0.6, 1.1):
+        Y = np.array([[np.cos(angle), np.sin(angle), 0.0]])
+        carrier, c = Carrier.reduced(Y, np.ones(1)), -Y[0]
+        for solution in (constraint_impulses(carrier, c, [0.8], tolerance=CONTACT_SOLVER),
+                         impulses_from_rest(carrier, c, [0.8], CONTACT_SOLVER)):  # fmt: skip
+            assert solution.settled
+            assert np.abs(c + carrier.X.T @ carrier.Y @ solution.p).max() < CONTACT_SOLVER
 
 
 def test_contacts_that_say_the_same_are_left_to_sweeps() -> None:

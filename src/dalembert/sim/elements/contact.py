@@ -24,12 +24,13 @@ from dalembert.model import Model
 
 from .base import Action, Element, Situation
 
-SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
+SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
+REMEMBERED = 32  # contacts at least, of those in slots, that a step knows of the one before
 MEMORY_COUNTS = 5  # numbers of a memory that are no arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
 MOST_POINTS = 1000  # candidates of a robot: 2300 do not compile within minutes
-FEW = 8  # more candidates than slots up to which each has its own place
+FEW = 8  # more candidates than are taken at a time up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
 
@@ -40,7 +41,7 @@ class Memory(NamedTuple):
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
     [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
     contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
-    each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how
+    each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far [m/s]; unsettled: how
     many steps did not reach the tolerance; passes: of the last step; crowded: how many steps had more contacts than
     there is room for.
     """
@@ -62,6 +63,17 @@ class Memory(NamedTuple):
         """Of contacts, of their moments, and of rows."""
         return np.concatenate(self[:3], axis=-1)
 
+    def by_place(self) -> dict[str, np.ndarray]:
+        """What is remembered of each of k contacts, as arrays (k, …)."""
+        k = len(self.slip)
+        turned = self.turned.reshape(k, len(self.turned) // k)
+        return {
+            "p": self.contacts.reshape(k, 3),
+            "turned": turned,
+            "slip": self.slip,
+            "rolling": self.rolling.reshape(k, 2),
+        }
+
     def flat(self) -> np.ndarray:
         """One vector."""
         return np.concatenate([*self[:6], self[6:]])
@@ -72,7 +84,9 @@ class RigidContact(Element):
     """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well.
 
     slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
-    candidate has its own place. scene_room: of a scene of loose bodies, contacts at a time; 0: it is none.
+    candidate has its own place. remembered: with slots, how many contacts of a step the next one knows; where all that
+    push are to be reported, as many as there are candidates. scene_room: of a scene of loose bodies, contacts at a
+    time; 0: it is none.
     """
 
     gives: ClassVar[bool] = False
@@ -81,6 +95,7 @@ class RigidContact(Element):
     patches: tuple[Patch, ...]
     rows: int = 0
     slots: int = 0
+    remembered: int = 0
     scene_room: int = 0
 
     @property
@@ -123,7 +138,7 @@ class RigidContact(Element):
             [order[id(x)] for x in (p.shape, p.placement, p.law, p.ground, p.other, p.other_placement)]
             for p in self.patches
         ]
-        settings = self.contact, self.rows, self.slots, self.scene_room
+        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room
         return (*settings, tuple(parts.values()), np.array(numbers), np.array(ids), "\n".join(self.names))
 
     @property
@@ -136,7 +151,7 @@ class RigidContact(Element):
     @property
     def places(self) -> int:
         """Contacts that it remembers."""
-        return self.scene_room or len(self.names)
+        return self.scene_room or self.remembered or len(self.names)
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:
@@ -170,7 +185,7 @@ class RigidContact(Element):
         places = np.arange(n)[:, None], memory.numbers.astype(int)
 
         def ordered(x: np.ndarray, width: int) -> np.ndarray:
-            rows = np.zeros((n, k + 1, width))  # the first one is that of empty slots
+            rows = np.zeros((n, len(self.names) + 1, width))  # the first one is that of empty slots
             rows[places] = x.reshape(n, k, width)
             return rows[:, 1:].reshape(n, -1)
 
@@ -249,10 +264,12 @@ def with_contact(
     contact: Any,
     step: float | None = None,
     stable: tuple[float, float] = (0.0, 0.0),
+    reported: bool = False,
 ) -> tuple[Element, ...]:
     """The elements, all prepared, with that of a contact.
 
-    step [s], stable: of an integrator with fixed steps, which must be short enough for the stiffness.
+    step [s], stable: of an integrator with fixed steps, which must be short enough for the stiffness. reported: whether
+    the forces of all contacts are asked for, which then are all remembered.
     """
     if contact is None:
         return elements
@@ -271,7 +288,9 @@ def with_contact(
     switching = sum(c.count for c in constraints if c.admissible.switches)
     slots = slots_for(model, points)
     _check_size(where, model, points, slots)
-    return (*elements, RigidContact(contact, points, switching, slots))
+    count = sum(len(patch.names) for patch in points)
+    remembered = 0 if not slots else count if reported else min(count, max(slots, REMEMBERED))
+    return (*elements, RigidContact(contact, points, switching, slots, remembered))
 
 
 def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int) -> None:
@@ -304,11 +323,12 @@ def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
     """Contacts at a time for which a step has room; 0: each candidate has its own place, which then costs less.
 
     A contact in a slot may be of any body and counts with all velocities, one in its own place with those that move it.
+    Half of the slots are taken at a time, or fewer.
     """
     slots = SLOTS + SLOTS_PER_BODY * sum(drifts(model, body) for body in model.bodies)
-    points = sum(len(patch.names) for patch in patches)
+    taken, points = slots // 2, sum(len(patch.names) for patch in patches)
     moved = sum(len(patch.names) * _velocities(model, patch) for patch in patches)
-    return slots if points > slots + FEW and slots * model.nv < moved else 0
+    return min(slots, points) if points > taken + FEW and taken * model.nv < moved else 0
 
 
 def _velocities(model: Model, patch: Patch) -> int:

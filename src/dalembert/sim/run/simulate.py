@@ -67,7 +67,9 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     for element in elements:
         model = element.prepared(model)
     acting = (*elements, *surroundings(model), *actuators)
-    elements = with_contact("simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable)
+    elements = with_contact(
+        "simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable, True
+    )
     torques = drive(inputs, driving, float(settings.duration))
     compiled = programs(model, elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):

@@ -8,15 +8,17 @@ not matter.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.contact.gathering import Motions, Slot, for_each, in_slots, known_before, points
+from dalembert.contact.gathering import NOBODY, Motions, Slot, for_each, in_slots, known_before, points
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import logical_and, maximum, repeat, where
+from dalembert.math import logical_and, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -31,7 +33,8 @@ from .contact_problem import (
     was_stuck,
     without_gain,
 )
-from .limbs import LimbImpulses, limbs_of
+from .impulses import RECOVERED
+from .limbs import LimbImpulses, Place, limbs_of, places_of
 
 if TYPE_CHECKING:
     from .system import System
@@ -53,28 +56,52 @@ class GatheredImpulses(ContactImpulses):
         self.limbs = limbs_of(self.gathering)
 
     def solved(self) -> Solved:
-        """With one contact for each limb where that is all that is near, else in slots."""
+        """With one contact for each limb where these are all that touch, else with two, else in slots."""
         gathering = self.gathering
         speeds = gathering.speeds(self.candidates, self.motions, self.v)
         near = gathering.near(self.candidates, speeds, self.h)
         if self.limbs:
-            limbs = LimbImpulses(self.system, self.element, self.at, gathering, self.limbs)
-            chosen = limbs.chosen(near)
-            first = limbs.solved(chosen, self.candidates, self.motions)
-            missed = self._missed(near, first.w)
-            done = where(logical_and(chosen.suffices, self._known), _fits(missed, 0.0, 0), 0.0)
-            begin = {"near": near, **_state(first), "missed": missed, "done": done}
-            end = repeat(lambda near, *state: self._with_slots(maximum(near, state[-2])), 1, begin, "done")
+            once, twice = (places_of(self.limbs, contacts) for contacts in (1, 2))
+            depths = self.candidates.gap + self.h * speeds
+
+            def further(done: Any) -> dict[str, Any]:
+                near_here = _while(done, near)
+                if len(twice) == len(once):
+                    return self._with_slots(near_here)
+                on_two = self._on_limbs(twice, _while(done, depths), near)
+                on_two["done"] = maximum(on_two["done"], done)  # beside those that take this branch
+                return _branch(lambda done: self._with_slots(_while(done, near_here)), on_two)
+
+            end = _branch(further, self._on_limbs(once, depths, near))
         else:
             end = self._with_slots(near)
         memory = self.element.memory(end["memory"])
         unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
         return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
 
+    def _on_limbs(self, places: list[Place], depths: np.ndarray, near: np.ndarray) -> dict[str, Any]:
+        """The numbers of a solution with places for limbs, and whether it is that of all candidates.
+
+        Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
+        """
+        limbs = LimbImpulses(self.system, self.element, self.at, self.gathering, places)
+        numbers, near = limbs.chosen(depths), near.astype(object)
+        solved = limbs.solved(numbers, self.candidates, self.motions)
+        openings = self._openings(solved.w)
+        for place, number in zip(places, numbers, strict=True):
+            for k in place.members:
+                placed = number == float(k)
+                openings[k], near[k] = where(placed, 0.0, openings[k]), where(placed, 0.0, near[k])
+        suffices = logical_and(self._known, reduce(minimum, openings) >= -self.element.contact.tolerance)
+        if self.bounces:
+            suffices = logical_and(suffices, sum(near) < 0.5)
+        return {**_state(solved), "done": where(suffices, 1.0, 0.0)}
+
     @property
     def _known(self) -> Any:
-        """Whether few slots held all contacts of the step before."""
-        return self.at.memory.numbers[self.element.slots] < 0.5
+        """Whether few slots hold all that is remembered of the step before."""
+        further = self.at.memory.numbers[self.element.slots :]
+        return further[0] < 0.5 if len(further) else True
 
     def _with_slots(self, near: np.ndarray) -> dict[str, Any]:
         """The numbers of a solution in few slots, or where these are not enough with room for all candidates."""
@@ -82,21 +109,21 @@ class GatheredImpulses(ContactImpulses):
         enough = logical_and(self._known, sum(near) <= float(k))
         nothing = Solved(np.zeros(self.system.model.nv), self.at.memory, 0.0, 0.0, 0.0)
 
-        def few(near: Any, *_: Any) -> dict[str, Any]:
-            solved, missed, count = self._in_slots(near, k)
-            return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, k)}
+        def few(*state: Any) -> dict[str, Any]:
+            solved, missed, count = self._in_slots(_while(state[-1], near), k)
+            return {**_state(solved), "missed": missed, "done": _fits(missed, count, k)}
 
-        begin = {"near": near, **_state(nothing), "missed": np.zeros(len(gathering))}
-        first = repeat(few, 1, begin | {"done": where(enough, 0.0, 1.0)}, "done")
-        begin = {name: first[name] for name in begin} | {"done": where(enough, first["done"], 0.0)}
+        begin = {**_state(nothing), "missed": np.zeros(len(gathering)), "done": where(enough, 0.0, 1.0)}
+        first = repeat(few, 1, begin, "done")
 
         def again(near: Any, *state: Any) -> dict[str, Any]:
             near = maximum(near, state[-2])
             solved, missed, count = self._in_slots(near, len(gathering))
             return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
+        begin = {"near": near} | {name: first[name] for name in begin} | {"done": where(enough, first["done"], 0.0)}
         end = repeat(again, ROUNDS, begin, "done")
-        return {name: end[name] for name in begin}
+        return {name: end[name] for name in begin if name not in ("near", "missed")}
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
@@ -106,20 +133,27 @@ class GatheredImpulses(ContactImpulses):
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
         """(n,): 1 for each candidate that is not near and would be passed through."""
-        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(w))
+        least = -self.element.contact.tolerance
 
-        def step(near: Any, gap: Any, speed: Any) -> dict[str, Any]:
-            left = speed + gap / self.h
-            passed = logical_and(near < 0.5, left < -self.element.contact.tolerance)
-            return {"missed": where(passed, 1.0, 0.0)}
+        def step(near: Any, opening: Any) -> dict[str, Any]:
+            return {"missed": where(logical_and(near < 0.5, opening < least), 1.0, 0.0)}
 
-        items = {"near": near, "gap": self.candidates.gap, "speed": speeds}
-        return for_each(step, items)["missed"]
+        return for_each(step, {"near": near, "opening": self._openings(w)})["missed"]
+
+    def _openings(self, w: np.ndarray) -> np.ndarray:
+        """(n,): how much faster than it must each gap opens [m/s], below 0 where a candidate is passed through."""
+        speeds, contact = self.gathering.speeds(self.candidates, self.motions, self.velocity(w)), self.element.contact
+
+        def step(gap: Any, speed: Any) -> dict[str, Any]:
+            closing = gap / self.h
+            return {"opening": speed + maximum(maximum(closing, RECOVERED * closing), -contact.recovery_speed)}
+
+        return for_each(step, {"gap": self.candidates.gap, "speed": speeds})["opening"]
 
     def _solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
-        columns = mapped(self._columns, slots._asdict() | last, count) | last
+        columns = last | mapped(self._columns, slots._asdict() | last, count)
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
         tied = self.bodies.loops is None
@@ -155,25 +189,34 @@ class GatheredImpulses(ContactImpulses):
         lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
         if self.system.layout.nw:
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
-        rolling = columns["rolling"].ravel()
-        arrays = ((p, 3), (turned, m), (rows, None), (solution.slip, 1), (rolling, 2), (columns["one_more"], 1))
-        parts = [x if width is None else _padded(x, width * len(self.gathering)) for x, width in arrays]
-        memory = Memory(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], *self.counts(solution))
-        return Solved(w, memory, *lost)
+        after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
+        after |= {"rolling": columns["rolling"], "one_more": columns["one_more"][:, None]}
+        kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
+        parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
+        p, turned, slip, rolling, numbers = (part.ravel() for part in parts)
+        return Solved(w, Memory(p, turned, rows, slip, rolling, numbers, *self.counts(solution)), *lost)
+
+    def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
+        """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
+        places = self.element.remembered
+        if len(table) <= places:
+            return np.concatenate([table, np.zeros((places - len(table), table.shape[1]))])
+
+        def entered(_: Any, pushing: Any, row: Any) -> dict[str, Any]:
+            pushes = row[0] > 0.0
+            slot = where(pushes, pushing, NOBODY)
+            return {"pushing": pushing + where(pushes, 1.0, 0.0), "rows": row[None], "to": np.array([slot])}
+
+        begin = np.zeros((places, table.shape[1]))
+        return visit(entered, {"row": table}, begin, carry={"pushing": 0.0}, count=count)["table"]
 
     def _last(self, numbers: np.ndarray, k: int, count: Any) -> dict[str, np.ndarray]:
         """What is remembered of the contacts in k slots."""
-        memory, n = self.at.memory, len(self.gathering)
-        kept = {
-            "p": memory.contacts.reshape(n, 3),
-            "turned": memory.turned.reshape(n, len(self.gathering.turning)),
-            "slip": memory.slip,
-            "last_rolling": memory.rolling.reshape(n, 2),
-        }
-        return known_before(numbers, count, memory.numbers[:k], n, kept)
+        memory = self.at.memory
+        return known_before(numbers, count, memory.numbers[:k], len(self.gathering), memory.by_place())
 
     def _columns(
-        self, number: Any, gap: Any, position: Any, normal: Any, p: Any, turned: Any, slip: Any, last_rolling: Any
+        self, number: Any, gap: Any, position: Any, normal: Any, p: Any, turned: Any, slip: Any, rolling: Any
     ) -> dict[str, Any]:
         """All that the problem needs of one contact."""
         gathering, h = self.gathering, self.h
@@ -185,7 +228,7 @@ class GatheredImpulses(ContactImpulses):
         free = before + carrier.X.T @ self.kick
         contact = self.element.contact
         stuck = was_stuck(p, slip)
-        rolling = rolling_velocity(before[1:3], p, last_rolling, stuck)
+        rolling = rolling_velocity(before[1:3], p, rolling, stuck)
 
         def shifted(bouncing: bool) -> np.ndarray:
             shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
@@ -235,5 +278,15 @@ def _fits(missed: np.ndarray, count: Any, k: int) -> Any:
     return where(logical_and(sum(missed) < 0.5, count <= float(k)), 1.0, 0.0)
 
 
-def _padded(x: np.ndarray, n: int) -> np.ndarray:
-    return np.concatenate([x, np.zeros(n - len(x))])
+def _branch(step: Callable[[Any], Mapping[str, Any]], state: Mapping[str, Any]) -> dict[str, Any]:
+    """The state where its part "done" is not 0, else what the step gives. It takes `done`."""
+    end = repeat(lambda *parts: step(parts[-1]), 1, state, "done")
+    return {name: end[name] for name in state}
+
+
+def _while(done: Any, x: np.ndarray) -> np.ndarray:
+    """x in a branch that is taken where done is 0, else 0.
+
+    With this a branch depends on its own state; what does not is computed before it, whether it is taken or not.
+    """
+    return where(done > 0.0, 0.0, x)

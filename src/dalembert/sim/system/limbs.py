@@ -1,12 +1,13 @@
-"""One contact at a time for each limb that ends in a ball: how robots stand and walk.
+"""Contacts of limbs that end in balls, one or two at a time for each limb: how robots stand and walk.
 
-Of all candidates of a limb the one that is near takes the limb's place in the problem. Which velocities move it is
-known beforehand, so that the problem costs what that of the feet alone does. Where a limb touches twice, or anything
-else touches, the step is solved with room for all.
+Of all candidates of a limb those that are about to sink in deepest take its places in the problem. Which velocities
+move them is known beforehand, so that the problem costs what that of the feet alone does. Where another candidate would
+then be passed through, the step is solved with room for all.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from dalembert.contact.candidates import WORLD
 from dalembert.contact.gathering import Gathering, Motions, Points, known_before
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import is_zero
-from dalembert.math import logical_and, lookup, where
+from dalembert.math import logical_or, lookup, repeat, where
 from dalembert.model import Model
 from dalembert.model.geometry import Sphere
 
@@ -26,7 +27,19 @@ from .each_contact import EachContact, Touching
 if TYPE_CHECKING:
     from .system import System
 
-MOST = 8  # limbs that get a place
+MOST = 8  # limbs that get places
+
+
+class Place(NamedTuple):
+    """A place in the problem for one of the candidates of a limb: that which is deepest, rank 0, or next to it, 1 …"""
+
+    members: list[int]
+    rank: int
+
+
+def places_of(limbs: list[list[int]], contacts: int) -> list[Place]:
+    """For so many contacts of each limb, as far as it has candidates: the deepest ones of all limbs first."""
+    return [Place(members, rank) for rank in range(contacts) for members in limbs if rank < len(members)]
 
 
 def limbs_of(gathering: Gathering) -> list[list[int]]:
@@ -57,53 +70,49 @@ def _root(model: Model, index: int) -> int | None:
     return index if model.bodies[index].parent >= 0 else None
 
 
-class Chosen(NamedTuple):
-    """The candidates in the places of limbs: numbers (k,); whether they are all that is near."""
-
-    numbers: np.ndarray
-    suffices: Any
-
-
 class LimbImpulses:
-    """The problem of a step with one contact for each limb."""
+    """The problem of a step with some contacts of each limb: those that are about to sink in deepest.
+
+    It is that of all candidates where no other one would be passed through.
+    """
 
     def __init__(
-        self, system: System, element: RigidContact, at: Situated, gathering: Gathering, limbs: list[list[int]]
+        self, system: System, element: RigidContact, at: Situated, gathering: Gathering, places: list[Place]
     ) -> None:
-        self.system, self.element, self.at, self.gathering, self.limbs = system, element, at, gathering, limbs
+        self.system, self.element, self.at, self.gathering, self.places = system, element, at, gathering, places
 
-    def chosen(self, near: np.ndarray) -> Chosen:
-        """For each limb the candidate that is near (n,), any where none is."""
-        numbers, suffices = [], True
-        for members in self.limbs:
-            number = float(members[0])
-            for k in members[1:]:
-                number = where(near[k] > 0.5, float(k), number)
-            numbers.append(number)
-            suffices = logical_and(suffices, sum(near[k] for k in members) < 1.5)
-        others = sorted(set(range(len(self.gathering))) - {k for members in self.limbs for k in members})
-        if others:
-            suffices = logical_and(suffices, sum(near[k] for k in others) < 0.5)
-        return Chosen(np.array(numbers), suffices)
+    def chosen(self, depths: np.ndarray) -> np.ndarray:
+        """(k,): the number of the candidate in each place; depths (n,): of all candidates, lowest where deepest."""
+        numbers = []
+        for place in self.places:
+            lowest: list[tuple[Any, Any]] = []  # depths with their numbers
+            for k in place.members:
+                depth, number = depths[k], float(k)
+                for i, (other, its_number) in enumerate(lowest):
+                    deeper = depth < other
+                    lowest[i] = where(deeper, depth, other), where(deeper, number, its_number)
+                    depth, number = where(deeper, other, depth), where(deeper, its_number, number)
+                if len(lowest) <= place.rank:
+                    lowest.append((depth, number))
+            numbers.append(lowest[-1][1])
+        return np.array(numbers)
 
-    def solved(self, chosen: Chosen, found: Points, motions: Motions) -> Solved:
-        """With the memory for the next step as slots have it."""
-        gathering, turning, k, m = self.gathering, self.gathering.turning, len(self.limbs), len(self.gathering.turning)
+    def solved(self, numbers: np.ndarray, found: Points, motions: Motions) -> Solved:
+        """With the candidates with numbers (k,) in places, and the memory for the next step as slots have it."""
+        gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
         rows, gaps = [], []
-        for members, number in zip(self.limbs, chosen.numbers, strict=True):
+        for (members, _), number in zip(self.places, numbers, strict=True):
             gap, *place = (_selected(x, members, number) for x in (found.gap, *found.position.T, *found.normal.T))
             axes = tangent_frame(np.array(place[3:]))
             rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning))
             gaps.append(gap)
         each = np.array(rows)
-        n, memory, nv = len(gathering), self.at.memory, self.system.model.nv
-        kept = {"p": memory.contacts.reshape(n, 3), "turned": memory.turned.reshape(n, m)}
-        kept |= {"slip": memory.slip, "rolling": memory.rolling.reshape(n, 2)}
-        last = known_before(chosen.numbers, None, memory.numbers[: self.element.slots], n, kept)
+        memory, nv = self.at.memory, self.system.model.nv
+        last = self._last(numbers)
         touching = Touching(
             np.array(gaps),
             each[:, :3].reshape(-1, nv),
-            [gathering.law(number) for number in chosen.numbers],
+            [gathering.law(number) for number in numbers],
             [(i, axis) for i in range(k) for axis in turning],
             each[:, 3:].reshape(-1, nv),
             memory._replace(
@@ -114,7 +123,25 @@ class LimbImpulses:
             ),
         )
         solution = EachContact(self.system, self.element, self.at, touching).solved()
-        return solution._replace(memory=self._in_slots(solution.memory, chosen.numbers))
+        return solution._replace(memory=self._in_slots(solution.memory, numbers))
+
+    def _last(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """What is remembered of the candidates with numbers (k,): most often each has been in the same place."""
+        memory, k = self.at.memory, len(self.places)
+        before, kept = memory.numbers[: max(self.element.slots, k)], memory.by_place()
+        same = [number + 1.0 == x for number, x in zip(numbers, before[:k], strict=True)]
+        begin = {
+            name: np.array([where(x, row, 0.0) for x, row in zip(same, kept[name], strict=False)]) for name in kept
+        }
+        others = [number + 1.0 == x for i, number in enumerate(numbers) for j, x in enumerate(before) if j != i]
+        done = where(reduce(logical_or, others, False), 0.0, 1.0)
+
+        def searched(*state: Any) -> dict[str, Any]:
+            branch = state[-1]  # 0: what depends on the state is computed only where the branch is taken
+            known = known_before(numbers + branch, None, before + branch, len(self.gathering), kept)
+            return known | {"done": 1.0}
+
+        return repeat(searched, 1, begin | {"done": done}, "done")
 
     def _signs(self, members: list[int], number: Any) -> np.ndarray:
         """Of each freedom, 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
@@ -125,10 +152,10 @@ class LimbImpulses:
 
     def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
         """The memory of limbs as that of the first slots."""
-        n, m = len(self.gathering), len(self.gathering.turning)
-        arrays = {"contacts": 3, "turned": m, "slip": 1, "rolling": 2}
-        padded = {name: _padded(getattr(memory, name), width * n) for name, width in arrays.items()}
-        return memory._replace(**padded, numbers=_padded(numbers + 1.0, n))
+        k, more = len(self.places), self.element.remembered - len(self.places)
+        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "rolling")}
+        padded = {name: _padded(x, more * (len(x) // k)) for name, x in arrays.items()}
+        return memory._replace(**padded, numbers=_padded(numbers + 1.0, more))
 
 
 def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
@@ -140,5 +167,6 @@ def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
     return selected
 
 
-def _padded(x: np.ndarray, n: int) -> np.ndarray:
-    return np.concatenate([x, np.zeros(n - len(x))])
+def _padded(x: np.ndarray, more: int) -> np.ndarray:
+    """With so many zeros behind it."""
+    return np.concatenate([x, np.zeros(more)])
