@@ -98,7 +98,7 @@ def test_a_box_moves_the_same_beside_something_else() -> None:
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_a_face_that_moves_in_one_way_alone(kind: type) -> None:
-    """Its six velocities depend on one joint: the flap falls, meets the floor, and stays, as it does without others."""
+    """Its six velocities depend on one joint, and are not solved for: it falls, meets the floor, and stays there."""
     alone, beside = flap(0), flap(8)
     start = np.full(9, 0.4, kind)
     start[0] = 0.0

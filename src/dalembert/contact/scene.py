@@ -34,6 +34,7 @@ from .laws import ContactLaw
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
 POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time, where every pair has one point, and else
 MORE = 16  # pairs and contacts beyond that
+TINY = 1e-30  # added to squares, so that roots have slopes where nothing moves
 POSE = 12  # numbers of a pose: rotation, position
 
 
@@ -346,7 +347,8 @@ def body_radius(model: Model, body: Body) -> float:
 
 def possible_motion(h: Any, velocity: np.ndarray, spin: np.ndarray, radius: Any) -> Any:
     """How far points of a body may move in the time in which contacts are looked for [m]."""
-    return AHEAD * h * (sqrt(dot(velocity, velocity)) + radius * sqrt(dot(spin, spin)))
+    speed, turning = (sqrt(dot(x, x) + TINY) for x in (velocity, spin))
+    return AHEAD * h * (speed + radius * turning)
 
 
 def _looked_up(table: np.ndarray, number: Any) -> np.ndarray:

@@ -64,7 +64,7 @@ class BodyProblem(Problem):
     for by themselves.
     """
 
-    with_contacts = True
+    with_contacts, added = True, 4.0
 
     def __init__(self, sweeps: Sweeps, inertia: np.ndarray, body_count: Any = None, whole: bool = True) -> None:
         contacts, n = sweeps.contacts, sweeps.bodies

@@ -8,10 +8,13 @@ the rows to each other, as with the feet of a robot, and from a start that is ne
 bodies on light ones, with faces that have more points than they need, with joints that stick while the feet do.
 
 Newton's method then takes over: what is held is a stiff damper about its impulse so far, and all are solved for
-together in the coordinates of the bodies, whose number does not grow with that of the contacts. With dampers the motion
-is that of the least energy, but for friction that follows the normal impulse, and a step goes no further than to the
-least along it: where many hold the same motion, they do not all let go and take hold again in turn. Once impulses and
-velocities agree, the dampers go on from there, and become stiffer (proximal point method; Rockafellar 1976).
+together in the coordinates of the bodies, whose number does not grow with that of the contacts, or in the velocities
+of the pairs of bodies that touch, where these are fewer (`Carrier.condensed`). With dampers the motion is that of the
+least energy, but for friction that follows the normal impulse, and a step goes no further than to the least along it:
+where many hold the same motion, they do not all let go and take hold again in turn. Once impulses and velocities
+agree, the dampers go on from there, and become stiffer (proximal point method; Rockafellar 1976). Where more points
+hold than can, by gaps of the size of the tolerance, their impulses would walk until one opens: it ends as soon as the
+velocities that the impulses make are within the tolerance of the laws.
 """
 
 from __future__ import annotations

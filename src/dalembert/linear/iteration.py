@@ -18,11 +18,11 @@ from .zeros import sparse_product
 SWEEPS, STEPS, ROUNDS = 12, 40, 4  # at most: sweeps, then rounds of Newton steps and sweeps
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
 SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
+STIFFEST, RESOLVED = 1e-7, 1e-12  # the least share where numbers have more than this resolution, as of float64
 CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
 SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
 FINE = 4  # Newton steps towards a finer change than the tolerance
 DEEPER = 0.05  # times a much finer change: so far go Newton steps, lest the next time step needs them again
-ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 NOISE = 0.5  # the same of impulses that stiff dampers make of the rounding of velocities
 ACCURACY = 1e-9  # of slopes
@@ -62,6 +62,7 @@ class Problem(ABC):
     aim: float = 1.0  # of the tolerance: what the first sweeps go on to
     sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
     scale_of: np.ndarray  # velocities without impulses of contacts and rows
+    added: float = 1.0  # errors of contacts add up to this times the largest one, as over bodies on each other
 
     @abstractmethod
     def pushed(self, p: np.ndarray) -> np.ndarray:
@@ -144,6 +145,7 @@ class Iteration:
         self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
         self.finest = finer if finer is tolerance else finer * clip(finer / maximum(tolerance, 1.0 / ANY), DEEPER, 1.0)
         self.with_contacts = problem.with_contacts
+        self.stiffest = where(scale + RESOLVED * scale > scale, STIFFEST, STIFF)
 
     def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
@@ -226,19 +228,17 @@ class Iteration:
         p, _ = problem.power(held, here, moved, give)
         after = problem.velocities(problem.pushed(p))
         error = largest(after - here)
-        chosen, slip, change = problem.chosen(p, here)
-        tolerance = self.tolerance if self.finer is self.tolerance else where(count < FINE, self.finest, self.tolerance)
         lost = self.scale + NOISE * give * error == self.scale  # rounding of velocities, times what holds them
-        exact = logical_or(error <= tolerance, lost)
-        done = where(exact, self.settled(ADDED * change, tolerance), 0.0)
+        chosen, slip, change = problem.chosen(p, numbers(where(lost, here, after)))
+        done = self.settled(problem.added * change, where(count < FINE, self.finest, self.tolerance))
         agree = logical_or(logical_or(error <= CLOSE * share * largest(moved), 10.0 * error <= self.tolerance), lost)
         return {
-            "p": numbers(where(done > 0.0, chosen, where(agree, p, held))),
+            "p": numbers(where(logical_and(done > 0.0, lost), chosen, where(logical_or(agree, done > 0.0), p, held))),
             "u": numbers(where(agree, after, u)),
             "x": numbers(where(agree, 0.0, x)),
             "slip": slip,
             "change": change,
-            "give": where(agree, maximum(FALL * give, STIFF), give),
+            "give": where(agree, maximum(FALL * give, self.stiffest), give),
             "count": count + 1.0,
             "done": done,
         }

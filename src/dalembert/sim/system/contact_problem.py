@@ -132,8 +132,8 @@ class ContactImpulses(ABC):
         """All impulses on their laws."""
 
     def finer_tolerance(self, before: np.ndarray) -> Any:
-        """As the function of this name. before: of all contacts."""
-        motion = reduce(maximum, [absolute(x) for x in before])
+        """As the function of this name, where neither contacts nor coordinates move. before: of all contacts."""
+        motion = reduce(maximum, [absolute(x) for x in [*before, *self.v]])
         return finer_tolerance(self.element.contact.tolerance, motion, self.at.memory.passes)
 
     def velocity(self, w: np.ndarray) -> np.ndarray:

@@ -63,9 +63,15 @@ def every_candidate(system: System, element: RigidContact, at: Situated) -> Touc
     if (motions := pair_motions(system.model, at.q, element.patches, touching)) is not None:
         P = np.concatenate([motions.P, motions.S[[3 * i + axis for i, axis in moments]]])
         used = nonzeros(P).any(axis=0)
-        if used.sum() < system.model.nv:
+        if used.sum() < system.model.nv and _independent(motions.B[used]):
             faces = Faces(P[:, used], motions.B[used])
     return Touching(touching.gap, touching.J, element.laws, moments, spin, at.memory, faces)
+
+
+def _independent(B: np.ndarray) -> bool:
+    """Whether rows can all move apart from each other, by their pattern: as many joints as rows move them."""
+    pattern = nonzeros(B)
+    return all((pattern <= columns).all(axis=1).sum() <= columns.sum() for columns in pattern)
 
 
 class EachContact(ContactImpulses):

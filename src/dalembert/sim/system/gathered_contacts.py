@@ -80,7 +80,7 @@ class GatheredImpulses(ContactImpulses):
         return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
 
     def _on_limbs(self, places: list[Place], depths: np.ndarray, near: np.ndarray) -> dict[str, Any]:
-        """The numbers of a solution with places for limbs, and whether it is that of all candidates.
+        """The numbers of a solution with places for limbs, and whether it has settled and is that of all candidates.
 
         Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
         """
@@ -93,6 +93,7 @@ class GatheredImpulses(ContactImpulses):
                 placed = number == float(k)
                 openings[k], near[k] = where(placed, 0.0, openings[k]), where(placed, 0.0, near[k])
         suffices = logical_and(self._known, reduce(minimum, openings) >= -self.element.contact.tolerance)
+        suffices = logical_and(suffices, solved.memory.unsettled <= self.at.memory.unsettled)
         if self.bounces:
             suffices = logical_and(suffices, sum(near) < 0.5)
         return {**_state(solved), "done": where(suffices, 1.0, 0.0)}
