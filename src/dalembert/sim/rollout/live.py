@@ -45,7 +45,8 @@ def check_values(model: Model, named: Mapping[str, np.ndarray]) -> None:
     check_live(model, "rollout", {name: x for name, x in named.items() if name != CONTACT_FRICTION})
     friction = named.get(CONTACT_FRICTION)
     if friction is not None and not np.all(friction >= 0.0):
-        raise DalembertError(f"rollout: {CONTACT_FRICTION} is {np.nanmin(friction):g}, expected 0 or more, or check=False")
+        wrong = friction[~(friction >= 0.0)].ravel()[0]
+        raise DalembertError(f"rollout: {CONTACT_FRICTION} is {wrong:g}, expected 0 or more, or check=False")
 
 
 def put(system: System, name: str, x: np.ndarray) -> System:
