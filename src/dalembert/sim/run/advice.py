@@ -100,7 +100,8 @@ def why_and_what(
     if trouble.undefined:
         remedy = _undefined(compiled, state, u)
     elif system.contact is not None:
-        remedy = "; ".join([*remarks, _shorter_with_contact(advice, step)])
+        by_law = system.law is not None or system.driven
+        remedy = "; ".join([*remarks, _shorter_with_contact(advice, step, by_law)])
     elif system.soft is not None and system.soft.gathers:
         room = f"more than {system.soft.slots} points touch, for which there is no room (name the pairs that matter)"
         remedy = f"either {room}, or the step of {step:g} s is too long"
@@ -126,9 +127,12 @@ def _undefined(compiled: Programs, state: State, u: np.ndarray) -> str:
     return f"the torque at joint {joint!r} is {tau[wrong[0]]}: correct the law or the numbers that give it"
 
 
-def _shorter_with_contact(advice: StepAdvice, step: float) -> str:
-    """What to do about a step with rigid contact; the fastest motion is that of the robot and its law without it."""
-    if not advice.frequency * step > 1.0:
+def _shorter_with_contact(advice: StepAdvice, step: float, by_law: bool) -> str:
+    """What to do about a step with rigid contact; the fastest motion is that of the robot and its law without it.
+
+    by_law: there is a law. Without one it is damping or springs of joints, which the step takes at its end.
+    """
+    if not (by_law and advice.frequency * step > 1.0):
         return f"the step is {step:g} s: try a shorter one"
     return (
         f"the step of {step:g} s is too long for the torque law, which swings joint {advice.joint!r} at "
