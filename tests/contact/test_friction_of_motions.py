@@ -35,6 +35,19 @@ def test_it_is_the_friction_of_a_contact(options):
     assert np.array_equal(slide(50, np.full(3, 0.3), **options).q, same.q)
 
 
+def test_beside_arguments_of_a_law():
+    """Which may be lists, and which a law that takes any keywords does not get."""
+    names = set()
+
+    def law(t, q, v, **arguments):
+        names.update(arguments)
+        return np.zeros(6)
+
+    parameters = {"contact_friction": [0.3], "gain": [1.0, 2.0]}
+    end = box().rollout(START, SLIDES, law, step=2e-3, steps=100, contact=Contact(), parameters=parameters)
+    assert names == {"gain"} and end.v[3] == pytest.approx(2.0 - 0.3 * G * 0.2, abs=CONTACT_SOLVER)
+
+
 def test_slopes():
     """Of where a box is, in its friction, against differences."""
     contact, h = Contact(), 1e-5
@@ -58,6 +71,7 @@ def test_what_it_refuses():
         ("MuJoCo's model", {"contact": Contact(model="mujoco")}),
         ("expected 0 or more", {"parameters": {"contact_friction": np.array([-0.1])}}),
         ("expected 0 or more", {"parameters": {"contact_friction": np.array([np.nan])}}),
+        ("did you mean 'contact_friction'", {"parameters": {"contact_frictions": np.array([0.5])}}),
         ("contact_friction has shape", {"parameters": {"contact_friction": np.full((2, 3), 0.5)}}),
     ):
         options = {"contact": Contact(), "parameters": {"contact_friction": np.array([0.5])}} | change

@@ -25,7 +25,6 @@ from dalembert.model import Model
 from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
-REMEMBERED = 32  # contacts at least, of those in slots, that a step knows of the one before
 MEMORY_COUNTS = 5  # numbers of a memory that are no arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
@@ -288,8 +287,7 @@ def with_contact(
     switching = sum(c.count for c in constraints if c.admissible.switches)
     slots = slots_for(model, points)
     _check_size(where, model, points, slots)
-    count = sum(len(patch.names) for patch in points)
-    remembered = 0 if not slots else count if reported else min(count, max(slots, REMEMBERED))
+    remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
     return (*elements, RigidContact(contact, points, switching, slots, remembered))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.contact import Contact
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.model import Model
 
@@ -19,11 +19,13 @@ from ..system.system import System
 CONTACT_FRICTION = "contact_friction"  # Coulomb's coefficient of all contacts, at rest and sliding
 
 
-def checked_names(names: Iterable[str], contact: Contact | None) -> tuple[str, ...]:
+def checked_names(names: Collection[str], contact: Contact | None) -> tuple[str, ...]:
     """Names of what is live, each known; friction of contacts last, where there are such."""
-    groups = [name for name in names if name != CONTACT_FRICTION]
-    live = checked(groups)
-    if len(groups) == len(tuple(names)):
+    known = (*GROUPS, CONTACT_FRICTION)
+    if wrong := [name for name in names if name not in known]:
+        raise unknown("live parameters", str(wrong[0]), known, "live")
+    live = checked(name for name in names if name != CONTACT_FRICTION)
+    if CONTACT_FRICTION not in names:
         return live
     if contact is None or contact.model == "mujoco":
         what = "there is no contact" if contact is None else "contacts of MuJoCo's model take that of the file"

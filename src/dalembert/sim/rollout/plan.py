@@ -112,7 +112,7 @@ def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
     taken: set[str] = set()
     for law in filter(callable, laws):
         taken |= named.keys() & set(law.settings) if isinstance(law, Planner) else set(settings_of(law, named))
-    return {name: x.shape[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
+    return {name: np.shape(x)[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
 
 
 def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:

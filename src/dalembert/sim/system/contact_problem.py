@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
-FINEST, AGAIN = (
-    1e-4,
-    5.0,
-)  # of the tolerance: the least asked of bodies at rest; times that where the last step did well
+FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
+AGAIN = 5.0  # times that where the step before needed one pass
 STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest, and does not roll
 
 
