@@ -136,8 +136,8 @@ def test_a_joint_without_limits_has_none_to_check():
 
 def test_links_without_mass_have_no_laws_to_keep():
     because = skipped(one_body(joint="revolute", axis=(0, 1, 0)).audit())
-    for rule in ("gravity-by-hand", "passivity", "derivatives", "inertia-missing", "com-far"):
-        assert rule in because
+    for name in ("gravity-by-hand", "passivity", "derivatives", "inertia-missing", "com-far"):
+        assert name in because
 
 
 @pytest.mark.parametrize("axis", [(0, 1, 0), (0, 0, 1)])
