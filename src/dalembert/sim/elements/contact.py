@@ -312,9 +312,11 @@ def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int
 
 
 def _in_pairs(model: Model, patches: tuple[Patch, ...]) -> bool:
-    """Whether points of bodies against each other are so many that pairs which are near are listed first."""
-    points = sum(len(patch.names) for patch in patches if patch.ground is None)
-    return points > PAIR_POINTS and sum(is_loose(model, body) for body in model.bodies) < SCENE
+    """Whether points are so many, or those of bodies against each other, that pairs which are near are listed first."""
+    points = [len(patch.names) for patch in patches]
+    of_pairs = [len(patch.names) for patch in patches if patch.ground is None]
+    many = sum(of_pairs) > PAIR_POINTS or sum(points) > MOST_POINTS
+    return many and sum(is_loose(model, body) for body in model.bodies) < SCENE
 
 
 def is_scene(model: Model) -> bool:
