@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +21,6 @@ from dalembert.contact.scene import Scene, deepest, is_loose, scene_of
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
-from dalembert.model.aligned import AlignedFrames
 
 from .base import Action, Element, Situation
 
@@ -116,10 +115,6 @@ class RigidContact(Element):
     def moments(self) -> tuple[tuple[int, int], ...]:
         """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
         return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
-
-    def in_frames(self, frames: AlignedFrames) -> RigidContact:
-        """The same with its shapes in other frames of the bodies."""
-        return replace(self, patches=tuple(patch.in_frames(frames) for patch in self.patches))
 
     def gathering(self, model: Model) -> Gathering:
         """The candidates as a step finds them that has slots."""

@@ -13,6 +13,7 @@ bend their way; loose ones keep their angular momentum as well.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,8 @@ def contact_step(
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
     frames = aligned_frames(model)
-    element, bodies = element.in_frames(frames), Bodies(system, frames, t + 0.5 * h, h, q_half, e_half, u)
+    element = replace(element, patches=tuple(patch.in_frames(frames) for patch in element.patches))
+    bodies = Bodies(system, frames, t + 0.5 * h, h, q_half, e_half, u)
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     at = Situated(h, v, bodies, bodies.kick(v, applied), memory)
