@@ -350,7 +350,7 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
     return point
 
 
-def body_radius(model: Model, body: Body) -> float:
+def body_radius(body: Body) -> float:
     """A ball around the centre of mass that holds all collision shapes of a body [m]."""
     radii = [0.0]
     for part in body.parts:

@@ -48,9 +48,10 @@ class GatheredImpulses(ContactImpulses):
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
         super().__init__(system, element, at)
-        self.gathering = element.gathering(system.model)
-        self.X = poses(system.model, at.q)
-        self.motions = Motions(system.model, self.X, at.q)
+        model, q = at.bodies.model, at.bodies.q
+        self.gathering = element.gathering(model)
+        self.X = poses(model, q)
+        self.motions = Motions(model, self.X, q)
         self.bounces = any(law.restitution for law in element.laws)
 
     @cached_property

@@ -7,6 +7,7 @@ body that a step moves further than was allowed for makes it look again, with th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from dalembert.contact.gathering import AHEAD, NEAR, Motions, Slot
 from dalembert.contact.scene import Scene, body_radius, possible_motion
 from dalembert.math import logical_and, maximum, repeat, where
-from dalembert.spatial import cross
+from dalembert.spatial import Pose, cross
 
 from ..elements.contact import RigidContact
 from .contact_problem import Situated, Solved
@@ -30,8 +31,9 @@ class PairedImpulses(GatheredImpulses):
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
         super().__init__(system, element, at)
-        self.scene = element.scene(system.model)
-        self.placed = PlacedBodies(self.scene, self.X, self.motions, at.h)
+        self.scene = element.scene(at.bodies.model)
+        radii = [body_radius(system.model.bodies[body.index]) for body in self.scene.bodies]
+        self.placed = PlacedBodies(self.scene, radii, self.X, self.motions, at.h)
 
     def solved(self) -> Solved:
         """All impulses on their laws, of all points that bodies reach within the step."""
@@ -57,11 +59,13 @@ class PairedImpulses(GatheredImpulses):
 
 
 class PlacedBodies:
-    """The bodies of a scene at poses X, of a model that moves as `motions` says in a step of h [s]."""
+    """The bodies of a scene at poses X, of a model that moves as `motions` says in a step of h [s].
 
-    def __init__(self, scene: Scene, X: Any, motions: Motions, h: Any) -> None:
-        self.scene, self.X, self.motions, self.h = scene, X, motions, h
-        self.radii = [body_radius(scene.model, body) for body in scene.bodies]
+    radii (n,): of balls about their centres of mass that hold all their shapes [m].
+    """
+
+    def __init__(self, scene: Scene, radii: Sequence[float], X: Sequence[Pose], motions: Motions, h: Any) -> None:
+        self.scene, self.radii, self.X, self.motions, self.h = scene, radii, X, motions, h
 
     def ahead(self, v: np.ndarray) -> np.ndarray:
         """(n,): how far each body may move in the time in which contacts are looked for, at v (nv,) [m]."""
