@@ -76,15 +76,24 @@ class Visited(Compound):
 
     step: function of "rows", "carry", "item" and "captured" that gives "to", "rows", "carry" and "record". reversed:
     from the last item to the first. counted: the place among the common values of a number from which on items change
-    nothing and give records of 0, as the step says as well: a backend may leave them out.
+    nothing and give records of 0, as the step says as well: a backend may leave them out. grouped: the place among the
+    numbers of an item of that of its group; items of one group, which follow each other, write no row that another of
+    them reads or writes: a backend may compute them together.
     """
 
     verb = "goes over items"
 
     def __init__(
-        self, step: Function, rows: int, columns: int, items: int, reverse: bool, counted: int | None = None
+        self,
+        step: Function,
+        rows: int,
+        columns: int,
+        items: int,
+        reverse: bool,
+        counted: int | None = None,
+        grouped: int | None = None,
     ) -> None:
-        self.step, self.reversed, self.counted = step, reverse, counted
+        self.step, self.reversed, self.counted, self.grouped = step, reverse, counted, grouped
         self.to, self.rows, self.following, self.recorded = (output.nodes for output in step.outputs)
         read, carry, item, _ = (i.size for i in step.inputs)
         sizes = len(self.to), carry, item, len(self.recorded)
@@ -92,7 +101,7 @@ class Visited(Compound):
         self.size = self.sizes.table + carry + len(self.recorded) * items
 
     def identity(self) -> tuple[Any, ...]:
-        return self.step.fingerprint(), self.sizes, self.reversed, self.counted
+        return self.step.fingerprint(), self.sizes, self.reversed, self.counted, self.grouped
 
     def operations(self) -> Counter[str]:
         return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
@@ -303,8 +312,12 @@ def visited(
     n: int,
     reverse: bool,
     count: Scalar | None = None,
+    group: int | None = None,
 ) -> tuple[list[Any], list[Any], list[Row]]:
-    """The table row by row and the carry at the end, and the rows of the records; count: see `Visited`."""
+    """The table row by row and the carry at the end, and the rows of the records; count: see `Visited`.
+
+    group: the place among the rows of the items of the numbers of their groups.
+    """
     begin = [as_number(x, graph) for x in table]
     start = [as_number(x, graph) for x in carry]
     numbers, places = ([[as_number(x, graph) for x in row] for row in rows] for rows in (items, at))
@@ -319,7 +332,8 @@ def visited(
     outputs = [("to", written.to), ("rows", written.rows), ("carry", written.carry), ("record", written.record)]
     function, outside = captured("step", names, outputs, graph)
     counted = next((k for k, x in enumerate(outside) if x is count), None)
-    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted)
+    grouped = None if group is None or same[group] else group - sum(same[:group])
+    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted, grouped)
     flat = [*begin, *start, *(x for row in (*places, *varying) for x in row), *outside]
     every = results(graph, compound, flat)
     first = len(begin) + len(start)
@@ -336,6 +350,7 @@ def visit(
     carry: Mapping[str, Any],
     count: Any,
     reverse: bool,
+    groups: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.visit`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
@@ -345,6 +360,7 @@ def visit(
     limit = None if count is None else as_number(count, graph)
 
     def flat(read_rows: list[Scalar], state: list[Scalar], item: list[Scalar]) -> Written:
+        item = item if groups is None else item[1:]
         place, item = (None, item) if limit is None else (item[0], item[1:])
         parts = [
             *shaped(read_rows, [(read, columns)]),
@@ -363,9 +379,14 @@ def visit(
     listed = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]
     if limit is not None:
         listed.insert(0, list(range(n)))
+    if groups is not None:
+        listed.insert(0, list(groups))
     begin = [x for part in start.values() for x in part.ravel()]
     places = [list(row) for row in np.asarray(at, object).T]
-    ends, after, records = visited(graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit)
+    group = None if groups is None else 0
+    ends, after, records = visited(
+        graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit, group
+    )
     named: dict[str, Any] = {"table": shaped(ends, [(rows, columns)])[0]}
     named |= dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))
     each = iter(records)
