@@ -338,8 +338,8 @@ class SlotPlan:
         constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
         places_of = begin.first, nothing, rows, carry, records, stride
         numbers = None if visited.grouped is None else known[visited.grouped] or list(parts.item[visited.grouped])
-        loops = at, gathered, constants, moved, begin.cleared, counted, numbers
-        return Visiting(visited, subroutine, *places_of, *loops)
+        from_items = at, gathered, constants
+        return Visiting(visited, subroutine, *places_of, *from_items, moved, begin.cleared, counted, numbers)
 
     def _lanes(self, visited: Visited) -> int:
         """Items of a visit at once, for one state: where none is changed by another."""

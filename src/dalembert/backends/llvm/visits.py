@@ -86,9 +86,10 @@ class _ItemWriter:
             place.write_from(self.step_memory, self.rows[k * s.columns : (k + 1) * s.columns], plan.group)
         for k, x in enumerate(following):
             b.store(x, self.memory, visiting.carry + k)
-        for k, slot in enumerate(self.record if taken is not None else ()):
-            target = b.address(here, (visiting.records + k * visiting.stride) * b.stride)
-            _store_some(wide, wide.load(self.step_memory, slot), target, taken)
+        if taken is not None:
+            for k, slot in enumerate(self.record):
+                row = b.address(here, (visiting.records + k * visiting.stride) * b.stride)
+                _store_some(wide, wide.load(self.step_memory, slot), row, taken)
 
     def _read_row(self, k: int, place: _RowPlace) -> None:
         """Copy what the step takes of row k to where the step finds it."""
