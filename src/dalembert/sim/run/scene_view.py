@@ -106,7 +106,8 @@ class SceneView:
         along = np.einsum("tkij,tkfj->tkif", axes, motion).reshape(n, 3 * len(columns), -1)
         order = [k for body in model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
         J = np.zeros((n, 3 * len(columns), model.nv))
-        np.add.at(J, (slice(None), slice(None), order), along)
+        for freedom, column in enumerate(order):
+            J[..., column] += along[..., freedom]
         return J
 
 
