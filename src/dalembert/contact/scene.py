@@ -21,7 +21,7 @@ from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.collision.hulls import Hull, hull
 from dalembert.math import lookup, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
-from dalembert.model import Body, Model
+from dalembert.model import Body, Closure, Model
 from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Sphere
 from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
@@ -36,6 +36,7 @@ PAIRS = 250  # of a kind: as many have room in any case
 POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time of a loose body, where every pair has one point, and else
 POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
+CROWD = 4  # loose bodies beside links from which on they are looped over
 TINY = 1e-30  # added to squares, so that roots have slopes where nothing moves
 POSE = 12  # numbers of a pose: rotation, position
 WIDTH = 13  # numbers of a row: a pose, and how far a body may move; or a contact
@@ -82,12 +83,13 @@ class _Group(NamedTuple):
 
 
 def is_loose(model: Model, body: Body) -> bool:
-    """Whether a body moves freely, carries nothing, and nothing acts at its joint."""
+    """Whether a body moves freely, carries nothing, nothing holds it, and nothing acts at its joint."""
     joint = body.joint
     effects = (joint.armature, joint.damping, joint.friction, joint.stiffness)
     alone = all(other.parent != body.index for other in model.bodies)
     constant = body.inertia.about_com().dtype.kind != "O"
-    return drifts(model, body) and alone and constant and not any(np.any(x) for x in effects)
+    held = any(body.index in (c.a.body, c.b.body) for c in model.closures if isinstance(c, Closure))
+    return drifts(model, body) and alone and constant and not held and not any(np.any(x) for x in effects)
 
 
 _recent: deque[Scene] = deque(maxlen=8)
@@ -105,11 +107,15 @@ def scene_of(model: Model, patches: Sequence[Patch]) -> Scene:
 class Scene:
     """Bodies of a model that move, and the patches in which they may touch each other and what is fixed.
 
-    loose: those that nothing holds, the first ones by number; links: those that joints carry, behind them.
+    loose: those that nothing holds, the first ones by number; links: those that joints carry, behind them. numbers:
+    of the first points of patches, where these are a part of others; of_links: whether they all have a link.
     """
 
-    def __init__(self, model: Model, patches: Sequence[Patch]) -> None:
-        self.model, self.patches = model, patches
+    def __init__(
+        self, model: Model, patches: Sequence[Patch], numbers: Sequence[int] = (), of_links: bool = False
+    ) -> None:
+        self.model, self.patches, self.of_links, self.is_part = model, patches, of_links, bool(numbers)
+        self.first_points = numbers or np.cumsum([0, *(len(patch.names) for patch in patches)])[:-1].tolist()
         moving = [body for body in model.bodies if moves(model, body)]
         self.loose = [body for body in moving if is_loose(model, body)]
         self.links = [body for body in moving if not is_loose(model, body)]
@@ -118,22 +124,41 @@ class Scene:
         self.numbers = {body.index: k for k, body in enumerate(self.bodies)}
         self._fixed = poses(model, neutral(model))
 
+    @cached_property
+    def parts(self) -> list[Scene]:
+        """Contacts of loose bodies alone, and those of links; without those that have no patches."""
+        links = {body.index for body in self.links}
+        kinds: dict[bool, list[int]] = {False: [], True: []}
+        for k, patch in enumerate(self.patches):
+            kinds[patch.first in links or patch.second in links].append(k)
+        return [
+            Scene(self.model, [self.patches[k] for k in members], [self.first_points[k] for k in members], of_links)
+            for of_links, members in kinds.items()
+            if members
+        ]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether there are many loose bodies beside links: contacts of both are solved for in `parts`."""
+        return len(self.loose) >= CROWD and bool(self.links)
+
     @property
     def room(self) -> int:
         """Contacts at a time."""
+        if self.mixed and not self.is_part:
+            return sum(part.room for part in self.parts)
         single = all(len(patch.names) == 1 for patch in self.patches)
         every = sum(len(patch.names) for patch in self.patches)
-        links = POINTS_OF_LINKS if self.links else 0
-        return min(every, POINTS_PER_BODY[single] * len(self.loose) + links + MORE)
+        loose = 0 if self.of_links else POINTS_PER_BODY[single] * len(self.loose)
+        links = POINTS_OF_LINKS if self.of_links or (self.links and not self.is_part) else 0
+        return min(every, loose + links + MORE)
 
     @cached_property
     def groups(self) -> list[_Group]:
         """All patches, by kind."""
         listed: dict[Any, list[tuple[int, Patch]]] = {}
-        number = 0
-        for patch in self.patches:
+        for number, patch in zip(self.first_points, self.patches, strict=True):
             listed.setdefault(like(patch), []).append((number, patch))
-            number += len(patch.names)
         return [self._group(members) for members in listed.values()]
 
     def _group(self, members: list[tuple[int, Patch]]) -> _Group:

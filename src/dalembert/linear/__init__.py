@@ -8,9 +8,11 @@ from .body_impulses import BodyContacts, Sweeps
 from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
 from .cones import contact_error
+from .crowd import CrowdProblem, LinkContacts, LinkSweeps
+from .crowd_part import solved_crowd
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
-from .impulses import Carrier, Moment, constraint_impulses
+from .impulses import Carrier, Moment, Rows, constraint_impulses
 from .iteration import ConstraintImpulses
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
@@ -34,12 +36,16 @@ __all__ = [
     "BodyContacts",
     "Carrier",
     "ConstraintImpulses",
+    "CrowdProblem",
     "DryFriction",
     "Factor",
     "Law",
+    "LinkContacts",
+    "LinkSweeps",
     "LoopedContacts",
     "Moment",
     "QuadraticSolution",
+    "Rows",
     "SharingFactor",
     "Sweeps",
     "constraint_impulses",
@@ -60,6 +66,7 @@ __all__ = [
     "solve_saddle",
     "solve_semidefinite",
     "solved_bodies",
+    "solved_crowd",
     "sparse_product",
     "with_dry_friction",
 ]

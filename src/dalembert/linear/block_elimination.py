@@ -75,8 +75,7 @@ def block_pattern(n: int, pairs: np.ndarray, count: Any, rows: Any = None) -> Bl
 
     rows: how many of the n rows there are, the first ones; None: all.
     """
-    order, blocks = elimination(n), n * n
-    flags = np.zeros((blocks, 1))
+    flags = np.zeros((n * n, 1))
     flags[:: n + 1] = 1.0
 
     def present(_: Any, pair: Any) -> dict[str, Any]:
@@ -84,7 +83,12 @@ def block_pattern(n: int, pairs: np.ndarray, count: Any, rows: Any = None) -> Bl
         places = [pair[i] * float(n) + pair[1 - i] for i in (0, 1)]
         return {"rows": np.ones((2, 1)), "to": np.array([where(inside, place, -1.0) for place in places])}
 
-    begin = visit(present, {"pair": pairs}, flags, count=count)["table"]
+    return pattern_of_flags(n, visit(present, {"pair": pairs}, flags, count=count)["table"], rows)
+
+
+def pattern_of_flags(n: int, begin: np.ndarray, rows: Any = None) -> BlockPattern:
+    """Of a system of n rows whose blocks with a flag 1 in begin (n², 1) are not 0; rows: as of `block_pattern`."""
+    order, blocks = elimination(n), n * n
     every = order.operations
 
     def needed(read: Any, number: Any, k: Any, target: Any) -> dict[str, Any]:

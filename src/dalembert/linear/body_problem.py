@@ -79,7 +79,7 @@ class BodyProblem(Problem):
         M = np.zeros((6 * self.bodies, 6 * self.bodies), object)
         for i, each in enumerate(self.inertia):
             at = slice(6 * i, 6 * i + 6)
-            M[at, at] = _inertia(each)
+            M[at, at] = body_inertia(each)
         return M
 
     @cached_property
@@ -198,7 +198,7 @@ class BodyProblem(Problem):
         return new["p"].ravel(), new["slip"], new["most"]
 
 
-def _inertia(numbers: np.ndarray) -> np.ndarray:
+def body_inertia(numbers: np.ndarray) -> np.ndarray:
     """(6, 6) of a body, from its row of `BodyProblem`'s inertia."""
     mass, xx, xy, xz, yy, yz, zz = numbers
     block = np.zeros((6, 6), object)

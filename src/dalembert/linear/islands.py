@@ -67,9 +67,9 @@ def unsettled_part(
 
     items = {"label": label_of_contact, "flag": unsettled}
     flags = visit(flagged, items, np.zeros((n, 1)), count=count)["table"]
-    chosen = flags if n <= most else _fitting(flags, labels, most)
+    chosen = flags if n <= most else fitting_islands(flags, labels, most)
 
-    bodies, own_numbers, body_count = _bodies(at, count, take(chosen, labels)[:, 0], n, most)
+    bodies, own_numbers, body_count = listed_bodies(at, count, take(chosen, labels)[:, 0], n, most)
     contact_wanted = take(chosen, label_of_contact)[:, 0]
     numbers, kept, kept_count = gathered(dict(columns) | {"pair": at}, contact_wanted, count)
 
@@ -81,7 +81,9 @@ def unsettled_part(
     return Part(numbers, kept, own, kept_count, bodies, body_count)
 
 
-def _bodies(at: np.ndarray, count: Any, wanted: np.ndarray, n: int, most: int) -> tuple[np.ndarray, np.ndarray, Any]:
+def listed_bodies(
+    at: np.ndarray, count: Any, wanted: np.ndarray, n: int, most: int
+) -> tuple[np.ndarray, np.ndarray, Any]:
     """Numbers (most,) of the bodies that are wanted, (n, 1) their places there, and how many there are.
 
     Those that touch few others come first, so that little is added to the pattern when they are eliminated.
@@ -115,7 +117,7 @@ def _contact_labels(at: np.ndarray, count: Any, labels: np.ndarray, n: int) -> n
     return visit(label, {"pair": at}, labels[:, None], at, count=count)["label"]
 
 
-def _fitting(flags: np.ndarray, labels: np.ndarray, most: int) -> np.ndarray:
+def fitting_islands(flags: np.ndarray, labels: np.ndarray, most: int) -> np.ndarray:
     """(n, 1): 1 for flagged islands, one after the other as long as they have `most` bodies together."""
     n = len(labels)
 

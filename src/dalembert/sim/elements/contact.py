@@ -83,7 +83,8 @@ class RigidContact(Element):
     slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
     candidate has its own place. remembered: with slots, how many contacts of a step the next one knows; where all that
     push are to be reported, as many as there are candidates. scene_room: where pairs that are near are listed first,
-    as in scenes of loose bodies, contacts at a time; 0: they are not.
+    as in scenes of loose bodies, contacts at a time; 0: they are not. mixed: whether there are many loose bodies beside
+    links.
     """
 
     gives: ClassVar[bool] = False
@@ -94,6 +95,7 @@ class RigidContact(Element):
     slots: int = 0
     remembered: int = 0
     scene_room: int = 0
+    mixed: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,7 +137,7 @@ class RigidContact(Element):
             [order[id(x)] for x in (p.shape, p.placement, p.law, p.ground, p.other, p.other_placement)]
             for p in self.patches
         ]
-        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room
+        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.mixed
         return (*settings, tuple(parts.values()), np.array(numbers), np.array(ids), "\n".join(self.names))
 
     @property
@@ -283,8 +285,9 @@ def with_contact(
     if not constraints and is_scene(model):
         return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
     switching = sum(c.count for c in constraints if c.admissible.switches)
-    if _in_pairs(model, points):
-        return (*elements, RigidContact(contact, points, switching, scene_room=scene_of(model, points).room))
+    scene = scene_of(model, points)
+    if scene.mixed or _in_pairs(points):
+        return (*elements, RigidContact(contact, points, switching, scene_room=scene.room, mixed=scene.mixed))
     slots = slots_for(model, points)
     _check_size(where, model, points, slots)
     remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
@@ -311,12 +314,11 @@ def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int
         )
 
 
-def _in_pairs(model: Model, patches: tuple[Patch, ...]) -> bool:
+def _in_pairs(patches: tuple[Patch, ...]) -> bool:
     """Whether points are so many, or those of bodies against each other, that pairs which are near are listed first."""
     points = [len(patch.names) for patch in patches]
     of_pairs = [len(patch.names) for patch in patches if patch.ground is None]
-    many = sum(of_pairs) > PAIR_POINTS or sum(points) > MOST_POINTS
-    return many and sum(is_loose(model, body) for body in model.bodies) < SCENE
+    return sum(of_pairs) > PAIR_POINTS or sum(points) > MOST_POINTS
 
 
 def is_scene(model: Model) -> bool:

@@ -14,6 +14,7 @@ from dalembert.spatial import cross
 
 from ..elements.contact import Memory, RigidContact
 from ..program import Program
+from ..system.crowd_step import crowd_drifted
 from ..system.drift import drifted
 from ..system.scene_step import LooseBodies
 from ..system.system import System
@@ -91,6 +92,8 @@ class SceneView:
         return Program("contacts", known, sizes, shapes | {"freedoms": (freedoms,)}, compute)
 
     def _drifted(self, q: Any, v: Any, h: Any) -> tuple[np.ndarray, np.ndarray]:
+        if self.scene.mixed:
+            return crowd_drifted(self.system, self.scene, q, v, h)
         if self.scene.links:
             return drifted(self.system.model, q, v, h)
         return LooseBodies(self.system, self.scene).drifted(q, v, h)

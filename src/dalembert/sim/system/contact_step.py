@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.model.aligned import aligned_frames
 
 from .contact_problem import Bodies, ContactImpulses, Situated
+from .crowd_step import crowd_step
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
@@ -37,6 +38,8 @@ def contact_step(
     """(q, e) after a step of h [s] with the system's contacts."""
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
+    if element.mixed:
+        return crowd_step(system, t, h, q, e, u)
     if element.scene_room and not element.scene(model).links:
         return scene_step(system, t, h, q, e, u)
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)

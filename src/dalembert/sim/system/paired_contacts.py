@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.contact.gathering import AHEAD, NEAR, Motions, Slot
-from dalembert.contact.scene import Scene, body_radius, possible_motion
+from dalembert.contact.scene import body_radius, possible_motion
 from dalembert.math import logical_and, maximum, repeat, where
+from dalembert.model import Body
 from dalembert.spatial import Pose, cross
 
 from ..elements.contact import RigidContact
@@ -33,7 +34,7 @@ class PairedImpulses(GatheredImpulses):
         super().__init__(system, element, at)
         self.scene = element.scene(at.bodies.model)
         radii = [body_radius(system.model.bodies[body.index]) for body in self.scene.bodies]
-        self.placed = PlacedBodies(self.scene, radii, self.X, self.motions, at.h)
+        self.placed = PlacedBodies(self.scene.bodies, radii, self.X, self.motions, at.h)
 
     def solved(self) -> Solved:
         """All impulses on their laws, of all points that bodies reach within the step."""
@@ -59,18 +60,20 @@ class PairedImpulses(GatheredImpulses):
 
 
 class PlacedBodies:
-    """The bodies of a scene at poses X, of a model that moves as `motions` says in a step of h [s].
+    """Bodies of a model at poses X, which moves as `motions` says in a step of h [s].
 
     radii (n,): of balls about their centres of mass that hold all their shapes [m].
     """
 
-    def __init__(self, scene: Scene, radii: Sequence[float], X: Sequence[Pose], motions: Motions, h: Any) -> None:
-        self.scene, self.radii, self.X, self.motions, self.h = scene, radii, X, motions, h
+    def __init__(
+        self, bodies: Sequence[Body], radii: Sequence[float], X: Sequence[Pose], motions: Motions, h: Any
+    ) -> None:
+        self.bodies, self.radii, self.X, self.motions, self.h = bodies, radii, X, motions, h
 
     def ahead(self, v: np.ndarray) -> np.ndarray:
         """(n,): how far each body may move in the time in which contacts are looked for, at v (nv,) [m]."""
         twists, moves = self.motions.twists(v), []
-        for body, radius in zip(self.scene.bodies, self.radii, strict=True):
+        for body, radius in zip(self.bodies, self.radii, strict=True):
             twist, X = twists[body.index], self.X[body.index]
             centre = X.p + X.R @ body.inertia.com
             velocity = twist[3:] + cross(twist[:3], centre - self.motions.reference)
@@ -79,6 +82,6 @@ class PlacedBodies:
 
     def rows(self, ahead: np.ndarray) -> np.ndarray:
         """(n + 1, 13): as `Scene.touching` takes them, the world last."""
-        poses = [self.X[body.index] for body in self.scene.bodies]
+        poses = [self.X[body.index] for body in self.bodies]
         rows = [[*X.R.ravel(), *X.p, far] for X, far in zip(poses, ahead, strict=True)]
         return np.array([*rows, [*np.eye(3).ravel(), 0.0, 0.0, 0.0, 0.0]])

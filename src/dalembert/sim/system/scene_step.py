@@ -193,7 +193,7 @@ class SceneImpulses:
         columns, contact, count = self.columns, self.element.contact, self.touching.count
         n, m = len(self.moving.motion), len(self.about)
         k = len(columns["mu"])
-        motion = _most({"before": columns["before"]}, count)
+        motion = largest_of({"before": columns["before"]}, count)
         finer = finer_tolerance(contact.tolerance, motion, self.memory.passes, FINEST)
 
         def sweeps(bouncing: bool) -> Sweeps:
@@ -218,7 +218,7 @@ class SceneImpulses:
             solution = impulses(True)
         p = solution.p.reshape(k, 3 + m)
         w = problem.pushed(p)
-        lost = self._lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
+        lost = self.lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
         unsettled = maximum(crowded, 1.0 - solution.settled)
@@ -259,7 +259,7 @@ class SceneImpulses:
         def one(rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any) -> dict[str, Any]:
             law = law_of(self.element.laws, number)
             axes = tangent_frame(normal)
-            sides = [_Side(row, axes, position, self.about) for row in rows]
+            sides = [Side(row, axes, position, self.about) for row in rows]
             a, b = sides
             before, kick = a.before - b.before, a.kick - b.kick
             free = before + kick
@@ -302,7 +302,7 @@ class SceneImpulses:
         }
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
 
-    def _lost(self, p: np.ndarray, changes: np.ndarray) -> tuple[Any, Any, Any]:
+    def lost(self, p: np.ndarray, changes: np.ndarray) -> tuple[Any, Any, Any]:
         """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
 
         def step(
@@ -319,7 +319,7 @@ class SceneImpulses:
         return heat["impact"], heat["friction"], heat["lift"]
 
 
-class _Side:
+class Side:
     """One of the two bodies of a contact; a row of zeros is one that does not move."""
 
     def __init__(self, row: np.ndarray, axes: np.ndarray, position: np.ndarray, about: tuple[int, ...]) -> None:
@@ -337,7 +337,7 @@ class _Side:
         return np.concatenate([along, [axes[k] @ motion[3:] for k in about]])
 
 
-def _most(items: dict[str, np.ndarray], count: Any) -> Any:
+def largest_of(items: dict[str, np.ndarray], count: Any) -> Any:
     """The largest of all numbers."""
 
     def step(_: Any, most: Any, x: Any) -> dict[str, Any]:

@@ -1,0 +1,314 @@
+"""A time step of robots among many loose bodies: see `contact_step`, `scene_step`.
+
+Loose bodies are rows of a table that loops go over, as in a scene. Joints are a part of the same table, in coordinates
+in which their inertia is the identity: so contacts of links are solved for together with all others, and the code does
+not grow with the number of bodies.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.algorithms import poses
+from dalembert.contact.gathering import Motions, freedom_signs, law_of
+from dalembert.contact.rows import tangent_frame
+from dalembert.contact.scene import Scene, Touching, body_radius
+from dalembert.linear import (
+    BodyContacts,
+    Carrier,
+    ConstraintImpulses,
+    CrowdProblem,
+    LinkContacts,
+    LinkSweeps,
+    Rows,
+    Sweeps,
+    solved_crowd,
+)
+from dalembert.math import abs as absolute
+from dalembert.math import logical_and, lookup, maximum, sqrt, visit, where
+
+from ..elements.contact import Memory, RigidContact
+from .contact_problem import (
+    ContactImpulses,
+    Situated,
+    Solved,
+    finer_tolerance,
+    friction_coefficient,
+    normal_shift,
+    rolling_velocity,
+    was_stuck,
+    without_gain,
+)
+from .drift import drifted
+from .links import LinkedModel, Links, linked_model
+from .paired_contacts import PlacedBodies
+from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, Side, largest_of
+
+if TYPE_CHECKING:
+    from .system import Applied, System
+
+SIZE = 6  # velocities of a row
+
+
+def crowd_step(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, e) after a step of h [s] of a system with links and many loose bodies."""
+    layout, element = system.layout, system.contact
+    assert element is not None
+    scene = element.scene(system.model)
+    linked, loose = linked_model(system.model, scene.loose), LooseBodies(system, scene)
+    q_half, v = crowd_drifted(system, scene, q, layout.velocity(e), 0.5 * h)
+    e_half = layout.replaced(e, v)
+    applied = system.applied(t + 0.5 * h, q_half, e_half, u)
+    links = Links(system, linked, t + 0.5 * h, h, q_half, e_half, u)
+    z = layout.states(e)
+    memory = element.memory(layout.by_element(z)[system.contact_number])
+    v_links = v[linked.v]
+    at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), memory)
+    step = CrowdImpulses(system, element, at, linked, loose, loose.moving(q_half, v, h, applied))
+    solved = step.solved()
+    v1 = loose.velocities(q_half, step.loose_velocities)
+    v1[linked.v] = step.velocity(solved.w)
+    q1, v_end = crowd_drifted(system, scene, q_half, v1, 0.5 * h, step.displacement())
+
+    states = layout.by_element(z + h * system.state_rates(applied))
+    states[system.contact_number] = solved.memory.flat()
+    e1 = layout.replaced(e, v_end, np.concatenate(states))
+    if layout.nw:
+        e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.whole_work(v, applied, v1, solved))
+    return q1, e1
+
+
+def crowd_drifted(
+    system: System, scene: Scene, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """q, v after a time h without forces; more: a displacement of the links' coordinates."""
+    linked = linked_model(system.model, scene.loose)
+    q1, v1 = LooseBodies(system, scene).drifted(q, v, h)
+    q1[linked.q], v1[linked.v] = drifted(linked.model, q[linked.q], v[linked.v], h, more)
+    return q1, v1
+
+
+class LinkImpulses(SceneImpulses):
+    """Contacts of links with loose bodies, each other and what is fixed; see `SceneImpulses`."""
+
+    def __init__(self, at: Situated, linked: LinkedModel, motions: Motions, *scene: Any) -> None:
+        self.at, self.motions, self.links = at, motions, at.bodies
+        bodies = scene[0].scene
+        pairs = [(linked.index[body.index], -1) for body in bodies.links]
+        self.loose_count = len(bodies.loose)
+        self.signs = np.concatenate([freedom_signs(linked.model, pairs), np.zeros((1, len(motions.freedoms)))])
+        super().__init__(*scene)
+
+    def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
+        """All that the problem needs of contacts."""
+        contact, h, about, n = self.element.contact, self.h, self.about, float(self.loose_count)
+        m, none = len(about), float(len(self.signs) - 1)
+
+        def loose_side(bodies: Any) -> dict[str, Any]:
+            first, second = bodies
+            number = where(first < n, first, where(second < n, second, -1.0))
+            return {"at": np.array([number]), "sign": where(first < n, 1.0, where(second < n, -1.0, 0.0))}
+
+        def one(
+            rows: Any, number: Any, bodies: Any, sign: Any, gap: Any, position: Any, normal: Any, last: Any
+        ) -> dict[str, Any]:
+            law, axes = law_of(self.element.laws, number), tangent_frame(normal)
+            side = Side(rows[0], axes, position, about)
+            a, b = (lookup(self.signs, where(x < n, none, x - n)) for x in bodies)
+            J_links = self.motions.rows(a - b, axes, position, about)
+            carrier = self.links.carrier(J_links)
+            before = sign * side.before + J_links @ self.at.v
+            free = before + sign * side.kick + carrier.X.T @ self.at.kick
+            p, slip = last[: 3 + m], last[3 + m]
+            stuck = was_stuck(p[:3], slip)
+            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m :], stuck)
+
+            def shifted(bouncing: bool) -> np.ndarray:
+                shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
+                return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+
+            turning = np.array([[0.0, 0.0, 0.0, *axes[k]] for k in about]).reshape(m, SIZE)
+            turned = np.concatenate([np.zeros((m, 3)), side.spins], axis=1)
+            J = np.concatenate([np.concatenate([axes, side.levers], axis=1), turning])
+            Y = np.concatenate([np.concatenate([side.light * axes, side.turns], axis=1), turned])
+            columns = {
+                "one_more": number + 1.0,
+                "J": sign * J,
+                "Y": sign * Y,
+                "B": whitened(carrier.Y.T, self.links.mass.r),
+                "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in about], object),
+                "c": shifted(True),
+                "mu": friction_coefficient(law, before[1:3], stuck),
+                "before": before,
+                "free": free,
+                "p": p,
+                "slip": slip,
+                "rolling": rolling,
+            }
+            return columns | ({"c_plain": shifted(False)} if self.bounces else {})
+
+        sides = visit(
+            lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, np.zeros((1, 1)), count=touching.count
+        )
+        self.loose = sides["at"][:, 0]
+        items = {"number": touching.number, "bodies": touching.bodies, "sign": sides["sign"]}
+        items |= {"gap": touching.gap, "position": touching.position, "normal": touching.normal, "last": remembered}
+        return visit(one, items, self.moving.motion, sides["at"], count=touching.count)
+
+
+class CrowdImpulses(ContactImpulses):
+    """The problem of a step: contacts of loose bodies, then those of links, in slots, and rows of joints."""
+
+    def __init__(
+        self,
+        system: System,
+        element: RigidContact,
+        at: Situated,
+        linked: LinkedModel,
+        loose: LooseBodies,
+        moving: Moving,
+    ) -> None:
+        super().__init__(system, element, at)
+        scene, model, h = loose.scene, linked.model, at.h
+        X = poses(model, at.bodies.q)
+        motions = Motions(model, X, at.bodies.q)
+        radii = [body_radius(body) for body in scene.links]
+        bodies = [model.bodies[linked.index[body.index]] for body in scene.links]
+        placed = PlacedBodies(bodies, radii, X, motions, h)
+        rows = np.concatenate([moving.placed[:-1], placed.rows(placed.ahead(at.v))])
+        self.moving = moving = moving._replace(placed=rows)
+        self.joints = -(-model.nv // SIZE)
+        self.root = np.array([sqrt(x) for x in at.bodies.mass.r])
+        self.kinds: list[SceneImpulses] = []
+        memories = iter(memory_parts(at.memory, [part.room for part in scene.parts], len(turning_axes(element))))
+        for part in scene.parts:
+            here = LooseBodies(system, part), element, moving, next(memories), h
+            self.kinds.append(LinkImpulses(at, linked, motions, *here) if part.of_links else SceneImpulses(*here))
+        self.loose_velocities = np.zeros((len(scene.loose), SIZE))
+
+    def _problem(self, bouncing: bool, finer: Any) -> CrowdProblem:
+        kinds: list[Sweeps] = []
+        n, tolerance = len(self.moving.motion), self.element.contact.tolerance
+        for kind in self.kinds:
+            columns, touching = kind.columns, kind.touching
+            c = columns["c" if bouncing or not kind.bounces else "c_plain"]
+            shared = {"c": c, "about": kind.about, "count": touching.count}
+            if isinstance(kind, LinkImpulses):
+                names = set(LinkContacts._fields) & set(columns) - {"c"}
+                loose = _rows_of(kind.loose, self.joints, n)
+                contacts = LinkContacts(loose=loose, **shared, **{name: columns[name] for name in names})
+                kinds.append(LinkSweeps(contacts, self.joints + n, tolerance, finer))
+            else:
+                names = set(BodyContacts._fields) & set(columns) - {"c"}
+                first, second = (_rows_of(x, self.joints, n) for x in touching.bodies.T)
+                both = BodyContacts(first=first, second=second, **shared, **{name: columns[name] for name in names})
+                kinds.append(Sweeps(both, self.joints + n, tolerance, finer))
+        return CrowdProblem(kinds, self._joint_rows(), self.moving.inertia)
+
+    def _joint_rows(self) -> Rows:
+        """Stops, friction and other rows of joints, in the coordinates of the table."""
+        Y = (self.row_carrier.Y.T * self.root).T
+        carrier = Carrier(np.eye(len(Y)), Y.T, Y, Y)
+        return Rows(carrier, self.row_free, self.row_laws, self.row_give)
+
+    def solved(self) -> Solved:
+        """All impulses on their laws."""
+        contact, memory = self.element.contact, self.at.memory
+        motion = [largest_of({"before": kind.columns["before"]}, kind.touching.count) for kind in self.kinds]
+        motion += [absolute(x) for x in self.v]
+        finer = finer_tolerance(contact.tolerance, reduce(maximum, motion), memory.passes, FINEST)
+        problem = self._problem(True, finer)
+        rows = memory.rows
+        start = problem.joined([kind.columns["p"] for kind in self.kinds], rows)
+        slip = np.concatenate([kind.columns["slip"] for kind in self.kinds])
+
+        def impulses(bouncing: bool) -> ConstraintImpulses:
+            here = problem if bouncing else self._problem(False, finer)
+            return solved_crowd(here, (start, slip), contact.tolerance, finer)
+
+        def responded(p: np.ndarray) -> np.ndarray:
+            return problem.along(problem.pushed(p))
+
+        if any(kind.bounces for kind in self.kinds):
+            before = problem.joined([kind.columns["before"] for kind in self.kinds], self.row_before)
+            free = problem.joined([kind.columns["free"] for kind in self.kinds], self.row_free)
+            solution = without_gain(impulses, before, free, responded)
+        else:
+            solution = impulses(True)
+        return self._result(problem, solution)
+
+    def _result(self, problem: CrowdProblem, solution: ConstraintImpulses) -> Solved:
+        """The velocities of loose bodies, and what the step remembers."""
+        pushed = problem.pushed(solution.p)
+        motion, start = self.moving.motion, SIZE * self.joints
+        self.loose_velocities = motion[:, 10:16] + motion[:, 16:22] + pushed[start:].reshape(-1, SIZE)
+        w = problem.of_joints(pushed) / self.root
+        (parts, rows), slips = problem.split(solution.p), problem.slips(solution.slip)
+        lost = [0.0, 0.0, 0.0]
+        if self.system.layout.nw:
+            changes, _ = problem.split(problem.along(pushed))
+            for kind, p, du in zip(self.kinds, parts, changes, strict=True):
+                lost = [x + y for x, y in zip(lost, kind.lost(p, du), strict=True)]
+        memory = self.at.memory
+        crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
+        counts = self.counts(solution)
+        unsettled = memory.unsettled + maximum(crowded, counts[2] - memory.unsettled)
+        after = Memory(
+            np.concatenate([p[:, :3].ravel() for p in parts]),
+            np.concatenate([p[:, 3:].ravel() for p in parts]),
+            rows,
+            np.concatenate(slips),
+            np.concatenate([kind.columns["rolling"].ravel() for kind in self.kinds]),
+            np.concatenate([kind.columns["one_more"] for kind in self.kinds]),
+            counts[0],
+            counts[1],
+            unsettled,
+            counts[3],
+            memory.crowded + crowded,
+        )
+        return Solved(w, after, *lost)
+
+    def whole_work(self, v: np.ndarray, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
+        """The change of each account of the ledger in the step [J], at velocities (nv,) of all bodies."""
+        whole, links = copy(self), copy(self.bodies)
+        assert isinstance(links, Links)
+        links.servos = links.whole_servos
+        whole.v, whole.rows, whole.bodies = v, links.whole_rows, links
+        return whole.work(applied, v1, solution)
+
+
+def turning_axes(element: RigidContact) -> tuple[int, ...]:
+    """About which contacts resist turning: 0 the normal, 1 and 2 the tangents."""
+    return tuple(sorted({axis for law in element.laws for axis in law.axes}))
+
+
+def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:
+    """The memory of contacts in as many slots as each kind has room for; m: axes of friction about them."""
+    parts, at = [], 0
+    for room in rooms:
+        end = at + room
+
+        def part(x: np.ndarray, width: int, at: int = at, end: int = end) -> np.ndarray:
+            return x[width * at : width * end]
+
+        arrays = part(memory.contacts, 3), part(memory.turned, m), np.zeros(0), part(memory.slip, 1)
+        parts.append(Memory(*arrays, part(memory.rolling, 2), part(memory.numbers, 1), *memory[6:]))
+        at = end
+    return parts
+
+
+def whitened(Y: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Rows Y (m, n) of Y = L⁻¹ Jᵀ in coordinates with the inertia 1, with zeros behind them up to whole rows of six."""
+    more = -len(r) % SIZE
+    return np.concatenate([Y * np.array([sqrt(x) for x in r]), np.zeros((len(Y), more))], axis=1)
+
+
+def _rows_of(numbers: np.ndarray, joints: int, n: int) -> np.ndarray:
+    """Rows of the table of the first n bodies by number, which lie behind those of joints; −1 of others: none."""
+    return np.array([where(logical_and(x >= 0.0, x < float(n)), x + float(joints), -1.0) for x in numbers])

@@ -1,0 +1,113 @@
+"""The links of a model without its loose bodies: a model of their own, and what impulses move of them in a step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.algorithms.gather import gathered
+from dalembert.errors import DalembertError
+from dalembert.linear import factor, nonzeros
+from dalembert.model import Body, Model
+from dalembert.model.aligned import AlignedFrames
+from dalembert.spatial import Pose
+
+from .contact_problem import Bodies
+from .impulses import Loops
+
+if TYPE_CHECKING:
+    from .system import Applied, System
+
+
+class LinkedModel(NamedTuple):
+    """The bodies of a model that joints carry. q, v: the numbers of its coordinates and velocities in the whole.
+
+    index: the number of each body there by that in the whole.
+    """
+
+    model: Model
+    q: np.ndarray
+    v: np.ndarray
+    index: dict[int, int]
+
+    def applied(self, applied: Applied) -> Applied:
+        """What acts on these bodies, of what acts on all."""
+        wrenches = {self.index[body]: F for body, F in applied.wrenches.items() if body in self.index}
+        return applied._replace(forces=applied.forces[self.v], wrenches=wrenches)
+
+
+_recent: deque[tuple[Model, LinkedModel]] = deque(maxlen=8)
+
+
+def linked_model(model: Model, loose: Sequence[Body]) -> LinkedModel:
+    """The model without loose bodies; kept for the same model."""
+    for known, linked in tuple(_recent):
+        if known is model:
+            return linked
+    apart = {body.index for body in loose}
+    kept = [body for body in model.bodies if body.index not in apart]
+    index = {body.index: k for k, body in enumerate(kept)}
+    leaders = [body for body in kept if body.joint.mimic is None]
+    q = np.concatenate([np.arange(body.q.start, body.q.stop) for body in leaders])
+    v = np.concatenate([np.arange(body.v.start, body.v.stop) for body in leaders])
+
+    def moved(body: Body) -> Body:
+        places = []
+        for numbers, old in ((q, body.q), (v, body.v)):
+            start = int(np.searchsorted(numbers, old.start))
+            places.append(slice(start, start + old.stop - old.start))
+        parent = index[body.parent] if body.parent >= 0 else -1
+        return replace(body, index=index[body.index], parent=parent, q=places[0], v=places[1])
+
+    bodies = tuple(moved(body) for body in kept)
+    around = dict.fromkeys(("frames", "closures", "actuators", "keyframes", "joint_force_limits", "exclusions"), ())
+    _recent.append((model, LinkedModel(replace(model, bodies=bodies, mujoco=None, **around), q, v, index)))
+    return _recent[-1][1]
+
+
+class Links(Bodies):
+    """As `Bodies`, of the links alone; whole_rows, whole_servos: of all bodies."""
+
+    def __init__(
+        self, system: System, linked: LinkedModel, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+    ) -> None:
+        model, columns, whole = linked.model, linked.v, system.model
+        here = tuple(Pose.identity() for _ in model.bodies)
+        self.frames, self.model, self.h = AlignedFrames(model, np.zeros(model.nq), here), model, h
+        self.q = q[linked.q]
+        self.damping = gathered(model, [b.joint.damping for b in model.bodies])
+        stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
+        self.M = algorithms.mass_matrix(model, self.q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
+        inertia = np.eye(whole.nv).astype(object)
+        inertia[np.ix_(columns, columns)] = self.M
+        self.servos = self.whole_servos = system.servo_step(t, h, q, e, u, inertia)
+        if self.whole_servos is not None:
+            servo_inertia = self.whole_servos.inertia[np.ix_(columns, columns)]
+            self.servos = self.whole_servos._replace(force=self.whole_servos.force[columns], inertia=servo_inertia)
+            self.M = self.M + servo_inertia
+        self.mass = factor(self.M, range(model.nv)[::-1])
+        v, z, always = system.layout.velocity(e), system.layout.states(e), system.permanent_count
+        self.whole_rows = system.constraint_rows(t, q, v, z)
+        _check_rows(whole, self.whole_rows.J, columns)
+        self.rows = self.whole_rows._replace(J=self.whole_rows.J[:, columns])
+        self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
+        self.loops = None
+        if always:
+            self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
+
+
+def _check_rows(model: Model, J: np.ndarray, columns: np.ndarray) -> None:
+    """Refuse constraints that hold loose bodies."""
+    held = np.delete(np.arange(model.nv), columns)
+    held = held[nonzeros(J)[:, held].any(axis=0)]
+    if len(held):
+        names = [body.name for body in model.bodies if set(range(body.v.start, body.v.stop)) & set(held.tolist())]
+        raise DalembertError(
+            f"contact: constraints hold {', '.join(map(repr, names))}, which is one of many loose bodies beside a "
+            "robot: give its joint some damping, so that it counts as a part of the robot"
+        )
