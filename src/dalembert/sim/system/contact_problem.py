@@ -17,6 +17,7 @@ from dalembert.linear import ANY, Carrier, ConstraintImpulses, factor, is_zero, 
 from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
+from dalembert.model.aligned import AlignedFrames
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
@@ -36,14 +37,18 @@ STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as 
 class Bodies:
     """What impulses move, at the middle of a step: inertia with damping, springs and servos at its end, and loops.
 
-    servos: what servos add to forces and inertia, or None; rows: of all constraints; loops: those that always hold.
+    frames: those of the bodies in which the equations of motion are written; q (nq,): coordinates there. servos: what
+    servos add to forces and inertia, or None; rows: of all constraints; loops: those that always hold.
     """
 
-    def __init__(self, system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
-        self.model, self.h, model = system.model, h, system.model
+    def __init__(
+        self, system: System, frames: AlignedFrames, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+    ) -> None:
+        self.frames, self.model, self.h, model = frames, frames.model, h, system.model
+        self.q = frames.coordinates(q)
         self.damping = gathered(model, [b.joint.damping for b in model.bodies])
         stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
-        self.M = algorithms.mass_matrix(model, q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
+        self.M = algorithms.mass_matrix(self.model, self.q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
         self.servos = system.servo_step(t, h, q, e, u, self.M)
         if self.servos is not None:
             self.M = self.M + self.servos.inertia
@@ -55,18 +60,19 @@ class Bodies:
         if always:
             self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
 
-    def kick(self, q: np.ndarray, v: np.ndarray, applied: Applied) -> np.ndarray:
+    def kick(self, v: np.ndarray, applied: Applied) -> np.ndarray:
         """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle.
 
         They are c(v + δ) − c(δ), to second order, with half the change δ that the kick alone makes: at rest there are
         none, whatever the impulses take back of that change. Since c is quadratic, that is c(v) and a force that is
         linear in δ.
         """
-        model, forces = self.model.without("damping"), applied.forces - self.damping * v
+        model, q, forces = self.model.without("damping"), self.q, applied.forces - self.damping * v
+        wrenches = {body: self.frames.wrench(body, F) for body, F in applied.wrenches.items()}
         if self.servos is not None:
             forces = forces + self.servos.force
         slow = still(model, v)
-        kick = self.mass.forward(self.h * (forces - algorithms.bias(model, q, slow, applied.wrenches)))
+        kick = self.mass.forward(self.h * (forces - algorithms.bias(model, q, slow, wrenches)))
         if self.loops is not None:
             kick = self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
         half = still(model, 0.5 * self.change(kick))
@@ -86,13 +92,12 @@ class Bodies:
 
 
 class Situated(NamedTuple):
-    """Where a step of h [s] puts its impulses: at q (nq,), v (nv,), on bodies.
+    """Where a step of h [s] puts its impulses: at v (nv,), on bodies, which say where they are.
 
     kick (nv,): L⁻¹ h f of all other forces. memory: of the step before.
     """
 
     h: Any
-    q: np.ndarray
     v: np.ndarray
     bodies: Bodies
     kick: np.ndarray

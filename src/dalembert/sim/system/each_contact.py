@@ -58,16 +58,17 @@ class Touching(NamedTuple):
     faces: Faces | None = None
 
 
-def every_candidate(system: System, element: RigidContact, at: Situated) -> Touching:
+def every_candidate(element: RigidContact, at: Situated) -> Touching:
     """All candidates."""
-    touching, moments = contact_rows(system.model, at.q, element.patches), element.moments
+    model, q = at.bodies.model, at.bodies.q
+    touching, moments = contact_rows(model, q, element.patches), element.moments
     spins = touching.spin.reshape(len(element.names), 3, -1)
-    spin = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), system.model.nv)
+    spin = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), model.nv)
     faces = None
-    if (motions := pair_motions(system.model, at.q, element.patches, touching)) is not None:
+    if (motions := pair_motions(model, q, element.patches, touching)) is not None:
         P = np.concatenate([motions.P, motions.S[[3 * i + axis for i, axis in moments]]])
         used = nonzeros(P).any(axis=0)
-        if used.sum() < system.model.nv and _independent(motions.B[used]):
+        if used.sum() < model.nv and _independent(motions.B[used]):
             faces = Faces(P[:, used], motions.B[used])
     return Touching(touching.gap, touching.J, element.laws, moments, spin, at.memory, faces)
 

@@ -50,9 +50,10 @@ class GatheredImpulses(ContactImpulses):
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
         super().__init__(system, element, at)
-        self.gathering = element.gathering(system.model)
-        X = poses(system.model, at.q)
-        self.motions = Motions(system.model, X, at.q)
+        model, q = at.bodies.model, at.bodies.q
+        self.gathering = element.gathering(model)
+        X = poses(model, q)
+        self.motions = Motions(model, X, q)
         self.candidates = points(element.patches, X)
         self.bounces = element.bounces
         self.limbs = limbs_of(self.gathering)
