@@ -11,7 +11,7 @@ from dalembert.graph import jacobian
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.solids import primitives
 from dalembert.spatial import Pose, so3
-from tolerances import COMPUTED, ITERATED, PRINTED, PRODUCT, REACHED, RECURSION, ROUNDING, SINGLE, SLOPE, STEP, assert_close
+from tolerances import COMPUTED, ITERATED, PRINTED, PRODUCT, RECURSION, ROUNDING, SINGLE, SLOPE, STEP, assert_close
 
 POLYHEDRAL = [
     ("sphere", "capsule"),
@@ -183,7 +183,6 @@ def test_points_and_normals_of_round_sides_have_the_slopes_of_differences(a, b):
         numeric[:, :, k] = (8.0 * near - far)[:, 1:] / (12.0 * h)
     error = np.max(np.abs(numeric - slope), axis=(1, 2)) / np.max(np.abs(slope), axis=(1, 2))
     assert np.median(error) < PRINTED  # others cross a crease, or are too round for differences of numbers so rough
-    assert np.quantile(error, 0.7) < REACHED
 
 
 @pytest.mark.parametrize(
