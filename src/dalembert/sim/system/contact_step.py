@@ -24,6 +24,7 @@ from .contact_problem import Bodies, ContactImpulses, Situated
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
+from .paired_contacts import PairedImpulses
 from .scene_step import scene_step
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def contact_step(
     """(q, e) after a step of h [s] with the system's contacts."""
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
-    if element.scene_room:
+    if element.scene_room and not element.scene(model).links:
         return scene_step(system, t, h, q, e, u)
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
     e_half = layout.replaced(e, v)
@@ -47,8 +48,11 @@ def contact_step(
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     at = Situated(h, v, bodies, bodies.kick(v, applied), memory)
-    if element.slots:
-        step: ContactImpulses = GatheredImpulses(system, element, at)
+    step: ContactImpulses
+    if element.scene_room:
+        step = PairedImpulses(system, element, at)
+    elif element.slots:
+        step = GatheredImpulses(system, element, at)
     else:
         step = EachContact(system, element, at, every_candidate(element, at))
     solved = step.solved()

@@ -9,13 +9,13 @@ not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.contact.gathering import NOBODY, Motions, Slot, for_each, in_slots, known_before, points
+from dalembert.contact.gathering import NOBODY, Motions, Points, Slot, for_each, in_slots, known_before, points
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
 from dalembert.math import clip, logical_and, maximum, minimum, repeat, visit, where
@@ -52,11 +52,19 @@ class GatheredImpulses(ContactImpulses):
         super().__init__(system, element, at)
         model, q = at.bodies.model, at.bodies.q
         self.gathering = element.gathering(model)
-        X = poses(model, q)
-        self.motions = Motions(model, X, q)
-        self.candidates = points(element.patches, X)
+        self.X = poses(model, q)
+        self.motions = Motions(model, self.X, q)
         self.bounces = element.bounces
-        self.limbs = limbs_of(self.gathering)
+
+    @cached_property
+    def candidates(self) -> Points:
+        """All of them, where they are."""
+        return points(self.element.patches, self.X)
+
+    @cached_property
+    def limbs(self) -> list[list[int]]:
+        """Numbers of the candidates of each limb."""
+        return limbs_of(self.gathering)
 
     def solved(self) -> Solved:
         """With one contact for each limb where these are all that touch, else with two, else in slots."""
@@ -99,7 +107,7 @@ class GatheredImpulses(ContactImpulses):
         suffices = logical_and(suffices, solved.memory.unsettled <= self.at.memory.unsettled)
         if self.bounces:
             suffices = logical_and(suffices, sum(near) < 0.5)
-        return {**_state(solved), "done": where(suffices, 1.0, 0.0)}
+        return {**as_state(solved), "done": where(suffices, 1.0, 0.0)}
 
     @property
     def _known(self) -> Any:
@@ -115,15 +123,15 @@ class GatheredImpulses(ContactImpulses):
 
         def few(*state: Any) -> dict[str, Any]:
             solved, missed, count = self._in_slots(_while(state[-1], near), k)
-            return {**_state(solved), "missed": missed, "done": _fits(missed, count, k)}
+            return {**as_state(solved), "missed": missed, "done": _fits(missed, count, k)}
 
-        begin = {**_state(nothing), "missed": np.zeros(len(gathering)), "done": where(enough, 0.0, 1.0)}
+        begin = {**as_state(nothing), "missed": np.zeros(len(gathering)), "done": where(enough, 0.0, 1.0)}
         first = repeat(few, 1, begin, "done")
 
         def again(near: Any, *state: Any) -> dict[str, Any]:
             near = maximum(near, state[-2])
             solved, missed, count = self._in_slots(near, len(gathering))
-            return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
+            return {"near": near, **as_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
         begin = {"near": near} | {name: first[name] for name in begin} | {"done": where(enough, first["done"], 0.0)}
         end = repeat(again, ROUNDS, begin, "done")
@@ -132,7 +140,7 @@ class GatheredImpulses(ContactImpulses):
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
         numbers, count = self.gathering.numbered(near, k)
-        solved = self._solved_with(in_slots(self.candidates, numbers, count), k, count)
+        solved = self.solved_with(in_slots(self.candidates, numbers, count), k, count)
         return solved, self._missed(near, solved.w), count
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -154,7 +162,7 @@ class GatheredImpulses(ContactImpulses):
 
         return for_each(step, {"gap": self.candidates.gap, "speed": speeds})["opening"]
 
-    def _solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
+    def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
         columns = last | mapped(self._columns, slots._asdict() | last, count)
@@ -204,7 +212,7 @@ class GatheredImpulses(ContactImpulses):
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
-        places = self.element.remembered
+        places = self.element.places
         if len(table) <= places:
             return np.concatenate([table, np.zeros((places - len(table), table.shape[1]))])
 
@@ -296,7 +304,7 @@ class GatheredImpulses(ContactImpulses):
         return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
 
 
-def _state(x: Solved) -> dict[str, Any]:
+def as_state(x: Solved) -> dict[str, Any]:
     """As the numbers of a loop."""
     return {"w": x.w, "memory": x.memory.flat(), **{n: getattr(x, n) for n in ("impacts", "friction", "recovery")}}
 

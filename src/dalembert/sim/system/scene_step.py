@@ -150,7 +150,7 @@ class LooseBodies:
 
         items = self.constants | {
             "mass": np.array([body.inertia.mass for body in self.scene.loose]),
-            "radius": np.array([body_radius(self.model, body) for body in self.scene.loose]),
+            "radius": np.array([body_radius(body) for body in self.scene.loose]),
             "q": self._by_body(q, self.q),
             "v": self._by_body(v, self.v),
         }
