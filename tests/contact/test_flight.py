@@ -9,6 +9,7 @@ import pytest
 
 from dalembert import Contact, ModelBuilder, Robot
 from dalembert.model.geometry import Sphere
+from dalembert.sim.elements import Thruster
 from dalembert.spatial import so3
 from loose_bodies import G
 from tolerances import COMPUTED, ORDER
@@ -62,3 +63,26 @@ def test_bodies_that_tumble_for_long_keep_their_angular_momentum(count: int) -> 
     R = so3.from_quaternion(motion.q[:, 3:7])
     momenta = np.einsum("tij,jk,tk->ti", R, inertia, motion.v[:, :3])
     assert np.abs(momenta - momenta[0]).max() < COMPUTED * np.linalg.norm(momenta[0])
+
+
+def test_frames_turned_about_joints_springs_and_forces_on_links_are_right_in_flight() -> None:
+    """Beside steps without contact, of fourth order, in the frames of the file."""
+    builder = ModelBuilder("leg", gravity=(0.0, 0.0, -G))
+    builder.add_body("base", parent="world", joint="free", mass=5.0, inertia=np.diag([0.1, 0.2, 0.3]))
+    shape = {"mass": 1.0, "com": (0.02, 0.04, -0.1), "inertia": np.diag([1e-2, 2e-2, 3e-2])}
+    for name, parent, axis, xyz, turned in (
+        ("hip", "base", (1, 0, 0), (0.3, 0.1, 0.0), 2.0),
+        ("thigh", "hip", (0, -1, 0), (0.06, 0.08, 0.1), -2.0),
+    ):
+        place = {"axis": axis, "xyz": xyz, "rpy": (turned, 0.0, 0.0), "stiffness": 30.0}
+        builder.add_body(name, parent=parent, joint="revolute", **place, **shape)
+    builder.add_geometry(Sphere(0.05), body="thigh", role="collision")
+    robot, jet = builder.build(), Thruster("thigh", 10.0, (1, 2, 3), point=(0.1, 0.2, 0.3))
+    q, v = robot.neutral(), np.array([3.0, -2.0, 4.0, 0.0, 0.0, 0.0, 6.0, -5.0])
+    q[7:] = 0.3, 0.5
+    exact = robot.rollout(q, v, step=1e-3, steps=200, elements=[jet], integrator="rk4").q
+    coarse, fine = (
+        np.abs(robot.rollout(q, v, step=step, steps=round(0.2 / step), elements=[jet], contact=NOWHERE).q - exact).max()
+        for step in (2e-3, 1e-3)
+    )
+    assert np.log2(coarse / fine) == pytest.approx(2.0, abs=ORDER)

@@ -90,6 +90,19 @@ def test_missing_torques_are_left_out(robot, log):
     fit = identify.fit(robot, damaged(log, tau=tau))
     assert fit.data.rows[2] < fit.data.rows[1]
     assert fit.validate(log).total_percent < 1.0
+    assert [str(doubt) for doubt in fit.doubts] == [
+        "joint 'elbow_joint': its torque is NaN in 33 % of the samples; they are left out"
+    ]
+
+
+def test_torques_that_are_no_numbers_are_told_and_none_at_all_are_refused(robot, log):
+    tau = log.tau.copy()
+    tau[:, 2] = np.nan
+    (doubt,) = identify.fit(robot, damaged(log, tau=tau)).doubts
+    assert "'elbow_joint': its torque is NaN throughout" in str(doubt)
+    assert "all torques are NaN" in refused(robot, damaged(log, tau=np.full_like(tau, np.nan)))
+    tau[7, 4] = np.inf
+    assert "'wrist_2_joint': its torque is infinite in row 7" in refused(robot, damaged(log, tau=tau))
 
 
 def test_log_without_torques(robot, log):

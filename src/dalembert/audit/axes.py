@@ -10,9 +10,10 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Body
 from dalembert.model.geometry import Cylinder
+from dalembert.spatial import Pose
 
-from .naming import SPINNING, mentions, mirror_name, words
-from .rule import Found, rule
+from .naming import SPINNING, mentions, mirror_name, mirrored_names, words
+from .rule import Found, NotRun, demand, rule
 from .subject import Subject
 
 ALIKE = 0.15  # of a unit vector's entries: axes that differ by more are others
@@ -54,9 +55,10 @@ def turning_axes(subject: Subject) -> list[TurningAxis]:
 )
 def mirrored(subject: Subject) -> Iterator[Found]:
     axes = {turning.body.joint.name: turning.axis for turning in turning_axes(subject)}
-    for name, axis in axes.items():
-        other = mirror_name(name)
-        if other in axes and np.max(np.abs(np.abs(axis) - np.abs(axes[other]))) > ALIKE:
+    sides = mirrored_names(axes)
+    for name, other in demand(sides, "no two turning joints are named as left and right"):
+        axis = axes[name]
+        if np.max(np.abs(np.abs(axis) - np.abs(axes[other]))) > ALIKE:
             yield Found(f"joints '{name}' and '{other}'", f"turn about {_text(axis)} and {_text(axes[other])}")
 
 
@@ -67,7 +69,7 @@ def mirrored(subject: Subject) -> Iterator[Found]:
     reason="joints named roll, pitch and yaw turn about x, y and z of the robot; one that does not has a wrong axis",
     cure="check the <axis> and the <origin rpy> of the joint, or its name",
 )
-def named(subject: Subject) -> Iterator[Found]:
+def named(subject: Subject) -> Iterator[Found | NotRun]:
     fitting, odd = 0, []
     axes = turning_axes(subject)
     names = {turning.body.joint.name for turning in axes}
@@ -83,10 +85,11 @@ def named(subject: Subject) -> Iterator[Found]:
             fitting += 1
         elif abs(turning.axis[k]) < 0.3:
             odd.append((turning, k))
-    if fitting >= AGREE and len(odd) == 1:
-        for turning, k in odd:
-            joint = turning.body.joint.name
-            yield Found(f"joint '{joint}'", f"turns about {_text(turning.axis)}, not about {'xyz'[k]} as its name says")
+    if fitting < AGREE or len(odd) > 1:
+        raise NotRun("too few joints turn about the axis that their names say (roll, pitch, yaw) to judge by")
+    for turning, k in odd:
+        joint = turning.body.joint.name
+        yield Found(f"joint '{joint}'", f"turns about {_text(turning.axis)}, not about {'xyz'[k]} as its name says")
 
 
 @rule(
@@ -98,9 +101,9 @@ def named(subject: Subject) -> Iterator[Found]:
 )
 def coincident(subject: Subject) -> Iterator[Found]:
     axes = {turning.body.index: turning for turning in turning_axes(subject)}
-    for turning in axes.values():
-        parent = axes.get(turning.body.parent)
-        if parent is None or turning.body.joint.mimic is not None or parent.body.joint.mimic is not None:
+    in_a_row = [(axes[one.body.parent], one) for one in axes.values() if one.body.parent in axes]
+    for parent, turning in demand(in_a_row, "no two turning joints follow one another"):
+        if turning.body.joint.mimic is not None or parent.body.joint.mimic is not None:
             continue
         if len(subject.model.children(parent.body.index)) > 1:
             continue  # the first joint moves more than the second, as a trunk below a neck
@@ -121,21 +124,23 @@ def coincident(subject: Subject) -> Iterator[Found]:
     cure="check the <axis> of the joint, or the orientation of the disc",
 )
 def wheels(subject: Subject) -> Iterator[Found]:
-    for turning in turning_axes(subject):
-        body = turning.body
-        discs = [
-            (body.parts[0].placement @ geometry.placement, geometry.shape)
-            for geometry in body.parts[0].geometry
-            if isinstance(geometry.shape, Cylinder) and geometry.shape.length < 2.0 * geometry.shape.radius
-            if not body.joint.limited or mentions((body.name, body.joint.name), SPINNING)
-        ]
-        for X, disc in discs:
-            if np.linalg.norm(X.p) > WHEEL * 2.0 * disc.radius:
-                continue
-            axis = body.joint.subspace(body.joint.neutral())[:3, 0]
-            if abs(X.R[:, 2] @ axis) < 0.5:
-                yield Found(f"joint '{body.joint.name}'", f"turns the disc '{body.name}' about an axis across it")
-            break
+    discs = [(turning.body, disc) for turning in turning_axes(subject) if (disc := _disc(turning.body)) is not None]
+    for body, X in demand(discs, "no joint without limits turns a disc"):
+        axis = body.joint.subspace(body.joint.neutral())[:3, 0]
+        if abs(X.R[:, 2] @ axis) < 0.5:
+            yield Found(f"joint '{body.joint.name}'", f"turns the disc '{body.name}' about an axis across it")
+
+
+def _disc(body: Body) -> Pose | None:
+    """Where a wheel has its first disc that is centred on its joint, in the body; None of other bodies."""
+    if body.joint.limited and not mentions((body.name, body.joint.name), SPINNING):
+        return None
+    for geometry in body.parts[0].geometry:
+        if isinstance(geometry.shape, Cylinder) and geometry.shape.length < 2.0 * geometry.shape.radius:
+            X = body.parts[0].placement @ geometry.placement
+            if np.linalg.norm(X.p) <= WHEEL * 2.0 * geometry.shape.radius:
+                return X
+    return None
 
 
 def _text(axis: np.ndarray) -> str:

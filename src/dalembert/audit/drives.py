@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.model import Joint
 
 from .naming import SPINNING, mentions
-from .rule import Found, NotRun, rule
+from .rule import Found, NotRun, demand, rule
 from .subject import Subject
 
 FEW = 0.2  # share of the joints without it, up to which each of them is reported
@@ -48,11 +48,12 @@ def friction(subject: Subject) -> Iterator[Found | NotRun]:
     cure="Coulomb friction is in N·m (harmonic drives of small arms: 0.5 to 5), damping in N·m·s/rad (0.1 to 1)",
 )
 def friction_size(subject: Subject) -> Iterator[Found]:
-    for joint in _motors(subject):
+    limited = [joint for joint in _motors(subject) if np.isfinite(joint.effort_limit[0])]
+    for joint in demand(limited, "no motor states an effort limit"):
         limit = float(joint.effort_limit[0])
         speed = float(joint.velocity_limit[0])
         lost = float(joint.friction[0]) + (float(joint.damping[0]) * speed if np.isfinite(speed) else 0.0)
-        if np.isfinite(limit) and lost > BRAKE * limit:
+        if lost > BRAKE * limit:
             stuck = float(joint.friction[0]) >= limit
             what = "cannot move: friction takes" if stuck else "loses to friction, at its top speed,"
             yield Found(
@@ -68,9 +69,7 @@ def _motors(subject: Subject) -> list[Joint]:
 
 def _without(subject: Subject, what: str, has: Callable[[Joint], bool]) -> Iterator[Found | NotRun]:
     """None of the motors has it: info. Most have: a warning for those without."""
-    motors = _motors(subject)
-    if not motors:
-        raise NotRun("no joint of one freedom has a motor")
+    motors = demand(_motors(subject), "no joint of one freedom has a motor")
     without = [joint for joint in motors if not has(joint)]
     if len(without) == len(motors):
         yield Found(f"robot '{subject.model.name}'", f"no joint has {what}")

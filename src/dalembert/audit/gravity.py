@@ -77,6 +77,8 @@ def _vector(g: np.ndarray) -> str:
 def gravity_by_hand(subject: Subject) -> Iterator[Found]:
     """Σ m g · ∂c/∂q with the Jacobian of each centre of mass, against the recursive algorithm."""
     bare, q = subject.bare, subject.q[:20]
+    if not (np.any(subject.model.gravity) and subject.massive):
+        raise NotRun("there is no gravity" if subject.massive else "no link has a mass")
     levers = np.zeros((len(q), bare.nv))
     for body in subject.model.bodies:
         m = body.inertia.mass

@@ -10,14 +10,15 @@ import numpy as np
 from dalembert.algorithms import mass_matrix
 from dalembert.model import Part
 
-from .naming import mirror_name
-from .rule import Found, Severity, rule
+from .naming import mirrored_names
+from .rule import Found, NotRun, Severity, demand, rule
 from .subject import Subject
 
 LIGHTEST, HEAVIEST = 1e-3, 2e4  # kg: robots between a bee and a crane
 CROWDED = 1.5e3  # kg per cube of the reach; robots have 1 to 300
 POINT = 1e-12  # m²: moments below this times the mass are zero but for rounding
 MIRROR = 0.05  # left and right links differ by less than this
+NO_MASS = "no link has a mass"
 
 
 @rule(
@@ -28,7 +29,8 @@ MIRROR = 0.05  # left and right links differ by less than this
     cure="take mass, centre of mass and the tensor about it from CAD again; check signs, decimal points and units",
 )
 def possible(subject: Subject) -> Iterator[Found]:
-    for _, part in subject.parts:
+    stated = [part for _, part in subject.parts if np.any(part.inertia.parameters())]
+    for part in demand(stated, NO_MASS):
         for problem in part.inertia.problems():
             yield Found(f"link '{part.name}'", problem)
 
@@ -41,7 +43,7 @@ def possible(subject: Subject) -> Iterator[Found]:
     cure="state the tensor about the centre of mass; dalembert.mass_properties computes it from shapes",
 )
 def missing(subject: Subject) -> Iterator[Found]:
-    massive = [part for _, part in subject.parts if part.inertia.mass > 0.0]
+    massive = demand(subject.massive, NO_MASS)
     points = [part for part in massive if np.max(np.abs(part.inertia.about_com())) < POINT * part.inertia.mass]
     textbook: Severity | None = "info" if len(points) == len(massive) else None  # a model of point masses is meant
     for part in points:
@@ -95,7 +97,7 @@ def total_mass(subject: Subject) -> Iterator[Found]:
     cure="take the inertias from CAD, or compute them from the shapes (dalembert.mass_properties)",
 )
 def placeholder(subject: Subject) -> Iterator[Found]:
-    counted = Counter(_round_inertia(part) for _, part in subject.parts)
+    counted = Counter(_round_inertia(part) for part in demand(subject.massive, NO_MASS))
     for key, count in counted.items():
         if key is not None and count >= 3:
             where = ", ".join(f"'{part.name}'" for _, part in subject.parts if _round_inertia(part) == key)
@@ -120,13 +122,13 @@ def _round_inertia(part: Part) -> tuple[float, float] | None:
     cure="inertias are in kg·m²: 1 kg·mm² is 1e-6, 1 g·cm² is 1e-7",
 )
 def gyration(subject: Subject) -> Iterator[Found]:
-    size = reach(subject)
-    for _, part in subject.parts:
-        if part.inertia.mass <= 0.0 or part.inertia.problems():
+    size = _length(subject)
+    for part in demand(subject.massive, NO_MASS):
+        if part.inertia.problems():
             continue
         largest = float(np.max(np.linalg.eigvalsh(part.inertia.about_com())))
         radius = np.sqrt(largest / part.inertia.mass)
-        if size > 0.0 and radius > size:
+        if radius > size:
             yield Found(
                 f"link '{part.name}'",
                 f"has a radius of gyration of {radius:.3g} m, more than the whole robot measures ({size:.3g} m)",
@@ -141,12 +143,11 @@ def gyration(subject: Subject) -> Iterator[Found]:
     cure="state the centre of mass in metres, in the link's own frame",
 )
 def com_far(subject: Subject) -> Iterator[Found]:
-    size = reach(subject)
-    for _, part in subject.parts:
-        if part.inertia.mass > 0.0:
-            distance = float(np.linalg.norm(part.inertia.com))
-            if size > 0.0 and distance > size:
-                yield Found(f"link '{part.name}'", f"has its centre of mass {distance:.3g} m from its frame")
+    size = _length(subject)
+    for part in demand(subject.massive, NO_MASS):
+        distance = float(np.linalg.norm(part.inertia.com))
+        if distance > size:
+            yield Found(f"link '{part.name}'", f"has its centre of mass {distance:.3g} m from its frame")
 
 
 @rule(
@@ -158,10 +159,19 @@ def com_far(subject: Subject) -> Iterator[Found]:
 )
 def left_right(subject: Subject) -> Iterator[Found]:
     masses = {part.name: part.inertia.mass for _, part in subject.parts}
-    for name, mass in masses.items():
-        other = mirror_name(name)
-        if other in masses and abs(mass - masses[other]) > MIRROR * max(mass, masses[other]):
+    sides = mirrored_names(masses)
+    for name, other in demand(sides, "no two links are named as left and right"):
+        mass = masses[name]
+        if abs(mass - masses[other]) > MIRROR * max(mass, masses[other]):
             yield Found(f"links '{name}' and '{other}'", f"weigh {mass:g} and {masses[other]:g} kg")
+
+
+def _length(subject: Subject) -> float:
+    """The reach, to measure others by."""
+    length = reach(subject)
+    if not length > 0.0:
+        raise NotRun("the robot has no length to compare with: no joint or frame is away from another")
+    return length
 
 
 def reach(subject: Subject) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .rule import Found, Severity, rule
+from .rule import Found, NotRun, Severity, demand, rule
 from .subject import Subject
 
 EXACT = 1e-9  # relative, of two ways to one number
@@ -48,7 +48,11 @@ def mass_matrix(subject: Subject) -> Iterator[Found]:
     needs=("mass-missing", "mass-matrix"),
 )
 def mass_condition(subject: Subject) -> Iterator[Found]:
-    scaled, plain = np.linalg.cond(_scaled(subject.M)), np.linalg.cond(subject.M)
+    """Of the motors' joints, what else moves being free to follow; and of all freedoms, each in its own scale."""
+    single = [body.v.start for body in subject.model.independent if body.joint.nv == 1]
+    joints = np.array(demand(single, "no joint of one freedom moves"))
+    felt = np.linalg.inv(subject.M)[:, joints[:, None], joints]
+    scaled, plain = np.linalg.cond(_scaled(subject.M)), np.linalg.cond(felt)
     worst = int(np.argmax(plain))
     if plain[worst] > CONDITION:
         severity: Severity | None = "warning" if np.max(scaled) > CONDITION else None
@@ -68,6 +72,8 @@ def mass_condition(subject: Subject) -> Iterator[Found]:
     cure="report it: results of this robot cannot be trusted",
 )
 def passivity(subject: Subject) -> Iterator[Found]:
+    if not np.any(subject.M):
+        raise NotRun("no motion has kinetic energy")
     residual = np.max(subject.tree.passivity_residual(subject.q, subject.v))
     scale = np.max(np.abs(subject.M)) * max(np.max(np.abs(subject.v)), 1.0)
     if residual > EXACT * scale:
@@ -103,9 +109,10 @@ def inverse_forward(subject: Subject) -> Iterator[Found]:
     needs=("mass-missing", "mass-matrix"),
 )
 def energy(subject: Subject) -> Iterator[Found]:
-    """A free swing of the bare tree from a random configuration at rest."""
+    """A free swing of the bare tree from a random configuration, at rest where gravity makes it swing."""
     q = subject.q[0]
-    run = subject.bare.simulate(q, np.zeros(subject.bare.nv), SWING, rtol=1e-9, atol=1e-11, progress=False)
+    v = np.zeros(subject.bare.nv) if np.any(subject.bare.gravity(q)) else subject.v[0]
+    run = subject.bare.simulate(q, v, SWING, rtol=1e-9, atol=1e-11, progress=False)
     total = run.energy.kinetic + run.energy.potential
     scale = max(np.ptp(run.energy.kinetic), np.ptp(run.energy.potential), 1e-12)
     drift = np.max(np.abs(total - total[0])) / scale
@@ -122,6 +129,8 @@ def energy(subject: Subject) -> Iterator[Found]:
 )
 def derivatives(subject: Subject) -> Iterator[Found]:
     robot, (q, v, a) = subject.tree, (subject.q[:3], subject.v[:3], subject.a[:3])
+    if not np.any(subject.M):
+        raise NotRun("no motion has kinetic energy")
     slope = robot.inverse_dynamics_derivatives(q, v, a).dq
     way = np.random.default_rng(3).normal(size=v.shape)
     ends = [robot.inverse_dynamics(robot.integrate(q, way, dt=h), v, a) for h in (STEP, -STEP)]

@@ -38,6 +38,13 @@ def mirror_name(name: str) -> str | None:
     return None
 
 
+def mirrored_names(names: Iterable[str]) -> list[tuple[str, str]]:
+    """The pairs of a left and its right counterpart among names."""
+    every = list(names)
+    pairs = ((name, mirror_name(name)) for name in every)
+    return [(left, right) for left, right in pairs if right is not None and right in every]
+
+
 def mentions(names: Iterable[str], vocabulary: set[str]) -> int:
     """How many of the names have a word of the vocabulary."""
     return sum(any(word in vocabulary for word in words(name)) for name in names)

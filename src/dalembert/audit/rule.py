@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from dalembert.errors import DalembertError, unknown
 
@@ -40,6 +40,14 @@ class NotRun(Exception):
 
 
 Look = Callable[["Subject"], Iterable[Found | NotRun]]
+Item = TypeVar("Item")
+
+
+def demand(items: Sequence[Item], because: str) -> Sequence[Item]:
+    """What a rule looks at. Without any of it the rule does not run: it would pass with nothing checked."""
+    if not items:
+        raise NotRun(because)
+    return items
 
 
 @dataclass(frozen=True)

@@ -75,19 +75,23 @@ def density(subject: Subject) -> Iterator[Found]:
     reason="in a robot drawn as uniform solids a centre of mass away from the middle of its link is a slip",
     cure="state the centre of mass in the link's own frame",
 )
-def com_place(subject: Subject) -> Iterator[Found]:
+def com_place(subject: Subject) -> Iterator[Found | NotRun]:
     links = subject.measured.links
     _demand_shapes(links)
     offsets = np.array([np.linalg.norm(link.stated.com - link.shape.com) / link.size for link in links])
+    judged = 0
     for k, link in enumerate(links):
         others = offsets[_others(links, k)]
         centred = len(others) >= OTHERS and np.mean(others < CENTRED) >= TRUSTED
+        judged += bool(centred)
         if centred and offsets[k] > OFF_CENTRE and not _held(subject, link):
             yield Found(
                 f"link '{link.part.name}'",
                 f"has its centre of mass {offsets[k] * link.size:.3g} m from the middle of its shapes, where those of "
                 "the other links are",
             )
+    if not judged:
+        yield NotRun("centres of mass do not lie in the middle of most links: one that is off says nothing")
 
 
 def _demand_shapes(links: list[ShapedLink]) -> None:

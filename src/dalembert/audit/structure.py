@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dalembert.model import Joint
+
 from .naming import ARMS, LEGS, ROTORS, SPINNING, legs, mentions
-from .rule import Found, rule
+from .rule import Found, demand, rule
 from .subject import Subject
 
 TURN = 2 * np.pi
@@ -72,10 +74,8 @@ def base(subject: Subject) -> Iterator[Found]:
     cure="state lower, upper, velocity and effort in the joint's limits",
 )
 def limits_missing(subject: Subject) -> Iterator[Found]:
-    for body in subject.moving:
-        joint = body.joint
-        if joint.nq != 1 or joint.mimic is not None:
-            continue
+    single = [body.joint for body in subject.moving if body.joint.nq == 1 and body.joint.mimic is None]
+    for joint in demand(single, "no joint of one freedom moves"):
         missing = [] if not joint.limited or np.all(np.isfinite([joint.lower, joint.upper])) else ["range"]
         missing += [] if np.all(np.isfinite(joint.velocity_limit)) else ["speed"]
         missing += [] if np.all(np.isfinite(joint.effort_limit)) else ["effort"]
@@ -91,10 +91,10 @@ def limits_missing(subject: Subject) -> Iterator[Found]:
     cure="state the range, or make the joint fixed",
 )
 def limits_empty(subject: Subject) -> Iterator[Found]:
-    for body in subject.moving:
-        low, high = np.asarray(body.joint.lower), np.asarray(body.joint.upper)
+    for joint in _ranged(subject):
+        low, high = np.asarray(joint.lower), np.asarray(joint.upper)
         if np.any(low >= high):
-            yield Found(f"joint '{body.joint.name}'", f"has an empty range, from {_text(low)} to {_text(high)}")
+            yield Found(f"joint '{joint.name}'", f"has an empty range, from {_text(low)} to {_text(high)}")
 
 
 @rule(
@@ -105,12 +105,15 @@ def limits_empty(subject: Subject) -> Iterator[Found]:
     cure="divide the limits by 57.2958",
 )
 def limits_degrees(subject: Subject) -> Iterator[Found]:
-    for body in subject.moving:
-        joint = body.joint
-        for index in joint.turns:
-            low, high = joint.lower[index], joint.upper[index]
-            if joint.nq == 1 and np.isfinite(low) and np.isfinite(high) and max(-low, high) > 2.5 * TURN:
-                yield Found(f"joint '{joint.name}'", f"ranges from {low:g} to {high:g} rad, over two turns each way")
+    ranges = [
+        (body.joint.name, body.joint.lower[index], body.joint.upper[index])
+        for body in subject.moving
+        for index in body.joint.turns
+        if body.joint.nq == 1 and np.isfinite([body.joint.lower[index], body.joint.upper[index]]).all()
+    ]
+    for name, low, high in demand(ranges, "no turning joint states a range"):
+        if max(-low, high) > 2.5 * TURN:
+            yield Found(f"joint '{name}'", f"ranges from {low:g} to {high:g} rad, over two turns each way")
 
 
 @rule(
@@ -121,11 +124,14 @@ def limits_degrees(subject: Subject) -> Iterator[Found]:
     cure="divide the limit by 57.2958",
 )
 def limits_speed(subject: Subject) -> Iterator[Found]:
-    for body in subject.moving:
-        joint = body.joint.uncoupled
-        limit = float(joint.velocity_limit[0])
-        turning = joint.units == ("rad",) and joint.limited and not mentions((joint.name, body.name), SPINNING)
-        if turning and FASTEST < limit < ROUGHLY_NONE and limit != PLACEHOLDER:
+    stated = [
+        (joint, limit)
+        for body in subject.moving
+        if (joint := body.joint.uncoupled).units == ("rad",) and np.isfinite(limit := float(joint.velocity_limit[0]))
+        if joint.limited and not mentions((joint.name, body.name), SPINNING)
+    ]
+    for joint, limit in demand(stated, "no joint that turns within a range states a speed limit"):
+        if FASTEST < limit < ROUGHLY_NONE and limit != PLACEHOLDER:
             yield Found(f"joint '{joint.name}'", f"may turn at {limit:g} rad/s, {limit / TURN:.3g} turns a second")
 
 
@@ -137,9 +143,10 @@ def limits_speed(subject: Subject) -> Iterator[Found]:
     cure="state the effort limit if the joint has a motor",
 )
 def passive(subject: Subject) -> Iterator[Found]:
-    for body in subject.moving:
-        if np.any(np.asarray(body.joint.effort_limit) == 0.0):
-            yield Found(f"joint '{body.joint.name}'", "has an effort limit of 0")
+    stated = [body.joint for body in subject.moving if np.any(np.isfinite(body.joint.effort_limit))]
+    for joint in demand(stated, "no joint states an effort limit"):
+        if np.any(np.asarray(joint.effort_limit) == 0.0):
+            yield Found(f"joint '{joint.name}'", "has an effort limit of 0")
 
 
 @rule(
@@ -150,11 +157,17 @@ def passive(subject: Subject) -> Iterator[Found]:
     cure="start from a configuration within the limits, as robot.random gives",
 )
 def neutral_outside(subject: Subject) -> Iterator[Found]:
-    q = subject.robot.neutral()
+    q, ranged = subject.robot.neutral(), _ranged(subject)
     for body in subject.model.independent:
-        if body.joint.nv and (np.any(q[body.q] < body.joint.lower) or np.any(q[body.q] > body.joint.upper)):
-            yield Found(f"joint '{body.joint.name}'", f"cannot be at 0: {_text(body.joint.lower)} to "
-                        f"{_text(body.joint.upper)}")  # fmt: skip
+        joint = body.joint
+        if joint in ranged and (np.any(q[body.q] < joint.lower) or np.any(q[body.q] > joint.upper)):
+            yield Found(f"joint '{joint.name}'", f"cannot be at 0: {_text(joint.lower)} to {_text(joint.upper)}")
+
+
+def _ranged(subject: Subject) -> Sequence[Joint]:
+    """The joints that state an end of their range."""
+    joints = [body.joint for body in subject.moving]
+    return demand([j for j in joints if np.any(np.isfinite([j.lower, j.upper]))], "no joint states a range")
 
 
 def _text(x: np.ndarray) -> str:

@@ -105,6 +105,11 @@ class Subject:
     def parts(self) -> list[tuple[Body, Part]]:
         return [(body, part) for body in self.model.bodies for part in body.parts]
 
+    @property
+    def massive(self) -> list[Part]:
+        """The links that have a mass."""
+        return [part for _, part in self.parts if part.inertia.mass > 0.0]
+
     @cached_property
     def measured(self) -> Measured:
         """Mass properties of the shapes of the links."""

@@ -16,7 +16,7 @@ from dalembert.model.joints import Free
 from dalembert.spatial import Pose
 
 from .classes import LEAST_GROUND_FRICTION, robot_class
-from .rule import Found, NotRun, rule
+from .rule import Found, NotRun, demand, rule
 from .subject import Subject
 
 DEEP = {"rigid": 1e-4, "compliant": 5e-3, "mujoco": 5e-3}  # [m]: of hard ground, and of soft ground
@@ -108,6 +108,7 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
         pairs = tuple(pair for pair in body_pairs(model) if _of_one_robot(model, pair))
     except DalembertError as error:
         raise NotRun(f"collision shapes cannot be read: {error}") from None
+    demand(pairs, "no two links can collide: a joint connects them, or they are excluded")
     home = robot.neutral()
     X = [Pose(x[:3, :3], x[:3, 3]) for x in robot.poses(home)[: len(model.bodies)]]
     near = set(robot.near_pairs(home, 0.0, pairs))
@@ -134,10 +135,13 @@ def _of_one_robot(model: Model, pair: LinkPair) -> bool:
     return len({carrier(solid.body) for both in pair.solids for solid in both}) == 1
 
 
-def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found]:
+def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found | NotRun]:
     """Pairs of plain shapes that collide somewhere within the limits of the joints, which a planner must know."""
     plain = tuple(p for p in pairs if not any(isinstance(s.shape, Hull) for both in p.solids for s in both))
-    if not plain or not subject.model.nv or subject.model.closures:
+    if subject.model.closures:
+        yield NotRun("checked at home only: the robot has loops")
+        return
+    if not plain or not subject.model.nv:
         return
     near = subject.robot.near_pairs(subject.q, 0.0, plain)
     if not near:

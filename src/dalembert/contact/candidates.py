@@ -22,6 +22,7 @@ from dalembert.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import code
 from dalembert.model import Body, Closure, Model
+from dalembert.model.aligned import AlignedFrames
 from dalembert.model.geometry import Geometry, Plane, Shape
 from dalembert.model.joints import Free
 from dalembert.spatial import Pose
@@ -59,6 +60,13 @@ class Patch:
         if not isinstance(self.ground, (HalfSpace, NoneType)):
             return None
         return code(*(getattr(self, field.name) for field in fields(self)))
+
+    def in_frames(self, frames: AlignedFrames) -> Patch:
+        """The same in other frames of the bodies."""
+        placement, other = frames.placement(self.first, self.placement), self.other_placement
+        if other is not None and self.second != WORLD:
+            other = frames.placement(self.second, other)
+        return replace(self, placement=placement, other_placement=other)
 
     def witnesses(self, X: Sequence[Pose]) -> list[Witness]:
         """One for each name; X: the poses of all bodies in the world."""

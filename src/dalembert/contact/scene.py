@@ -1,4 +1,4 @@
-"""Scenes of many loose bodies: which of all pairs touch, found in loops, so that code does not grow with their number.
+"""Many bodies, loose or carried by joints: which of all pairs touch, found in loops whose code does not grow with them.
 
 Pairs of shapes of one kind are a loop. Those whose bounds come near each other are listed, then their points are
 computed, and the points that may touch within a step go into slots. Bodies are told apart by number, the world behind
@@ -27,15 +27,18 @@ from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD, Patch, like
+from .candidates import WORLD, Patch, like, moves
 from .gathering import AHEAD, NEAR
 from .laws import ContactLaw
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
-POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time, where every pair has one point, and else
+PAIRS = 250  # of a kind: as many have room in any case
+POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time of a loose body, where every pair has one point, and else
+POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
 TINY = 1e-30  # added to squares, so that roots have slopes where nothing moves
 POSE = 12  # numbers of a pose: rotation, position
+WIDTH = 13  # numbers of a row: a pose, and how far a body may move; or a contact
 
 
 class Touching(NamedTuple):
@@ -100,13 +103,19 @@ def scene_of(model: Model, patches: Sequence[Patch]) -> Scene:
 
 
 class Scene:
-    """Loose bodies of a model, and the patches in which they may touch each other and what is fixed."""
+    """Bodies of a model that move, and the patches in which they may touch each other and what is fixed.
+
+    loose: those that nothing holds, the first ones by number; links: those that joints carry, behind them.
+    """
 
     def __init__(self, model: Model, patches: Sequence[Patch]) -> None:
         self.model, self.patches = model, patches
-        self.loose = [body for body in model.bodies if body.joint.nv]
-        self.world = len(self.loose)
-        self.numbers = {body.index: k for k, body in enumerate(self.loose)}
+        moving = [body for body in model.bodies if moves(model, body)]
+        self.loose = [body for body in moving if is_loose(model, body)]
+        self.links = [body for body in moving if not is_loose(model, body)]
+        self.bodies = [*self.loose, *self.links]
+        self.world = len(self.bodies)
+        self.numbers = {body.index: k for k, body in enumerate(self.bodies)}
         self._fixed = poses(model, neutral(model))
 
     @property
@@ -114,7 +123,8 @@ class Scene:
         """Contacts at a time."""
         single = all(len(patch.names) == 1 for patch in self.patches)
         every = sum(len(patch.names) for patch in self.patches)
-        return min(every, POINTS_PER_BODY[single] * self.world + MORE)
+        links = POINTS_OF_LINKS if self.links else 0
+        return min(every, POINTS_PER_BODY[single] * len(self.loose) + links + MORE)
 
     @cached_property
     def groups(self) -> list[_Group]:
@@ -151,70 +161,75 @@ class Scene:
 
     def touching(self, placed: np.ndarray) -> Touching:
         """The contacts of a state. placed (n + 1, 13): poses, and how far bodies may move within a step."""
-        table = np.zeros((self.room, 10))
+        bodies = self.world + 1
+        table = np.concatenate([placed, np.zeros((self.room, WIDTH))])
         count: Any = 0.0
         lost: Any = 0.0
         for group in self.groups:
-            found, dropped = self._points(group, placed)
-            lost = lost + dropped
-
-            def keep(rows: Any, count: Any, near: Any, contents: Any) -> dict[str, Any]:
-                return _listed(near > 0.5, count, contents)
-
-            kept = visit(keep, found, table, carry={"count": count})
-            table, count = kept["table"], kept["count"]
-        room = float(self.room)
+            if group.patches[0].ground is not None:
+                table, count = self._against_ground(group, placed, table, count)
+            else:
+                table, count, dropped = self._in_pairs(group, placed, table, count)
+                lost = lost + dropped
+        rows, room = table[bodies:], float(self.room)
         lost = lost + where(count > room, count - room, 0.0)
-        return Touching(
-            table[:, 0], table[:, 1:3], table[:, 3], table[:, 4:7], table[:, 7:], minimum(count, room), lost
-        )
+        return Touching(rows[:, 0], rows[:, 1:3], rows[:, 3], rows[:, 4:7], rows[:, 7:10], minimum(count, room), lost)
 
-    def _points(self, group: _Group, placed: np.ndarray) -> tuple[dict[str, np.ndarray], Any]:
-        """Points of a group: near (m,), and (m, 10) number, bodies, gap, position, normal; pairs without room."""
-        numbers = np.arange(group.points, dtype=float)
+    def _in_pairs(
+        self, group: _Group, placed: np.ndarray, table: np.ndarray, count: Any
+    ) -> tuple[np.ndarray, Any, Any]:
+        """The table of poses and contacts with those of a group, how many there are now, and pairs without room."""
+        listed, pair_count, lost = self._near_pairs(group, placed)
+        constants, sizes = np.column_stack([group.first, group.bodies]), group.sizes
+        at = mapped(lambda k: {"at": _looked_up(group.bodies, k)}, {"k": listed}, pair_count)["at"]
 
-        def rows_of(first: Any, bodies: Any, ahead: Any, witnesses: list[Any], ground: bool) -> dict[str, Any]:
-            points = [
-                [first + k, *bodies, w.distance, *(w.a if ground else w.position), *w.normal]
-                for k, w in zip(numbers, witnesses, strict=True)
-            ]
-            near = [where(w.distance < NEAR + ahead, 1.0, 0.0) for w in witnesses]
-            return {"near": np.array(near), "contents": np.array(points)}
-
-        if group.patches[0].ground is not None:
-            return _flat(self._against_ground(group, placed, rows_of)), 0.0
-        listed, count, lost = self._near_pairs(group, placed)
-        constants = np.column_stack([group.first, group.bodies])
-        at = mapped(lambda k: {"at": _looked_up(group.bodies, k)}, {"k": listed}, count)["at"]
-        sizes = group.sizes
-
-        def one(rows: Any, k: Any) -> dict[str, Any]:
+        def one(rows: Any, count: Any, k: Any) -> dict[str, Any]:
             first, *bodies = _looked_up(constants, k)
             shapes = [each.shape(_looked_up(each.sizes, k)) for each in sizes]
             X = [pose_of(row) @ pose_of(_looked_up(place, k)) for row, place in zip(rows, group.places, strict=True)]
-            witnesses = pair_points(shapes[0], X[0], shapes[1], X[1])
-            return rows_of(first, bodies, rows[0, POSE] + rows[1, POSE], witnesses, False)
+            ahead, contacts, to = rows[0, POSE] + rows[1, POSE], [], []
+            for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1])):
+                near = w.distance < NEAR + ahead
+                contacts.append(_contact(first + float(i), bodies, w.distance, w.position, w.normal))
+                to.append(where(near, count + float(self.world + 1), -1.0))
+                count = count + where(near, 1.0, 0.0)
+            return {"rows": np.array(contacts), "to": np.array(to), "count": count}
 
-        return _flat(visit(one, {"k": listed}, placed, at, count=count)), lost
+        end = visit(one, {"k": listed}, table, at, {"count": count}, pair_count)
+        return end["table"], end["count"], lost
 
-    def _against_ground(self, group: _Group, placed: np.ndarray, rows_of: Any) -> dict[str, np.ndarray]:
+    def _against_ground(
+        self, group: _Group, placed: np.ndarray, table: np.ndarray, count: Any
+    ) -> tuple[np.ndarray, Any]:
+        """The table of poses and contacts with those of a group, and how many there are now."""
         ground = group.patches[0].ground
         assert ground is not None
 
         def one(first: Any, bodies: Any, row: Any, place: Any, size: Any) -> dict[str, Any]:
             witnesses = ground_points(group.sizes[0].shape(size), pose_of(row) @ pose_of(place), ground)
-            return rows_of(first, bodies, row[POSE], witnesses, True)
+            near = [where(w.distance < NEAR + row[POSE], 1.0, 0.0) for w in witnesses]
+            numbers = first + np.arange(float(group.points))
+            contacts = [_contact(k, bodies, w.distance, w.a, w.normal) for k, w in zip(numbers, witnesses, strict=True)]
+            return {"near": np.array(near), "contact": np.array(contacts)}
 
         rows = placed[group.bodies[:, 0].astype(int)]
         items = {"first": group.first, "bodies": group.bodies, "row": rows, "place": group.places[0]}
-        return mapped(one, items | {"size": group.sizes[0].sizes})
+        found = mapped(one, items | {"size": group.sizes[0].sizes})
+
+        def keep(_: Any, count: Any, near: Any, contact: Any) -> dict[str, Any]:
+            to = where(near > 0.5, count + float(self.world + 1), -1.0)
+            return {"rows": contact[None], "to": np.array([to]), "count": count + near}
+
+        points = {"near": found["near"].ravel(), "contact": found["contact"].reshape(-1, WIDTH)}
+        end = visit(keep, points, table, carry={"count": count})
+        return end["table"], end["count"]
 
     # ---- which pairs come near
 
     def _near_pairs(self, group: _Group, placed: np.ndarray) -> tuple[np.ndarray, Any, Any]:
         """Numbers (k,) of pairs of a group whose bounds come near each other, how many, and how many have no room."""
         n = len(group.patches)
-        room = min(n, PAIRS_PER_BODY * self.world + MORE)
+        room = min(n, max(PAIRS_PER_BODY * self.world + MORE, PAIRS))
         solids: dict[Any, int] = {}
         every: list[_Solid] = []
         pairs = np.zeros((n, 2), int)
@@ -280,9 +295,10 @@ def _listed(wanted: Any, count: Any, contents: np.ndarray) -> dict[str, Any]:
     return {"rows": contents[None], "to": place, "count": count + where(wanted, 1.0, 0.0)}
 
 
-def _flat(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Points of all pairs, one after the other."""
-    return {"near": found["near"].ravel(), "contents": found["contents"].reshape(-1, 10)}
+def _contact(number: Any, bodies: Sequence[Any], gap: Any, position: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """The row of a contact."""
+    row = [number, *bodies, gap, *position, *normal]
+    return np.array([*row, *[0.0] * (WIDTH - len(row))])
 
 
 def _bounded(body: int, placement: Pose, shape: Any) -> _Solid:
@@ -334,7 +350,7 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
     return point
 
 
-def body_radius(model: Model, body: Body) -> float:
+def body_radius(body: Body) -> float:
     """A ball around the centre of mass that holds all collision shapes of a body [m]."""
     radii = [0.0]
     for part in body.parts:

@@ -49,9 +49,12 @@ def set_base(plan: LinkPlan, before: Model, kind: str, at: Any) -> Change:
 
 def reroot(plan: LinkPlan, before: Model, name: str, q: np.ndarray | None) -> Change:
     """Hang the tree on another link; a fixed one is held where it is at the configuration q (default neutral)."""
-    link, base = plan.link(name, "reroot"), plan.base
+    link = plan.link(name, "reroot")
+    base = plan.links.get(before.base.name, plan.base)  # the robot, where the link on the world is only scenery
     if name == base.name:
         return Change(plan, f"base is link {name!r}", "it was so already")
+    if name == plan.base.name:
+        raise DalembertError(f"reroot: {name!r} is the ground below the robot, whose base is {base.name!r}")
     path = [link]
     while path[-1].name != base.name:
         path.append(plan.links[plan.mount(path[-1])])
@@ -67,7 +70,8 @@ def reroot(plan: LinkPlan, before: Model, name: str, q: np.ndarray | None) -> Ch
     else:
         root_joint = Fixed(name=base.joint.name)
         placement = links_at(before, neutral(before) if q is None else q, np.zeros(before.nv))[name].X
-    links = {name: replace(link, parent=WORLD, placement=_tidy(placement), joint=root_joint, mount="")}
+    links = {} if base is plan.base else {plan.base.name: plan.base}
+    links[name] = replace(link, parent=base.parent, placement=_tidy(placement), joint=root_joint, mount=base.mount)
     for child, parent in pairwise(path):
         for hung in _hung(plan, parent, child, in_mount[child.name]):
             links[hung.name] = hung
@@ -153,10 +157,11 @@ def _pairing(turned: list[Joint], root: str) -> Callable[[Model, Model, np.rando
             if not joint.keeps_coordinates:
                 old = before.joint(joint.name)
                 q1[new.q], v1[new.v] = joint.reversed_state(q0[old.q], v0[old.v])
-        base = after.bodies[0]
+        base = after.base
         if base.joint.nv:
             root_link = links_at(before, q0, v0)[root]
-            X = base.placement.inverse() @ root_link.X
+            X_WJ = base.placement if base is after.bodies[0] else after.bodies[0].placement @ base.placement
+            X = X_WJ.inverse() @ root_link.X
             q1[base.q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
             v1[base.v] = root_link.V
         return (q0, v0), (q1, v1)

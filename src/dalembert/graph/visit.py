@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,51 +23,11 @@ from .compound import Compound, Rates, results
 from .copying import inlined
 from .differentiate import forward_rates, vjp
 from .scan import Row, rows_of, shaped
+from .visit_parts import Step, VisitParts, VisitSizes, Written
 
 if TYPE_CHECKING:
     from .function import Function
     from .scalar import Graph, Scalar
-
-
-class Written(NamedTuple):
-    """What a step gives: numbers of rows, their contents one after the other, the carry, the record."""
-
-    to: Sequence[Any]
-    rows: Sequence[Any]
-    carry: Sequence[Any]
-    record: Sequence[Any]
-
-
-Step = Callable[[list["Scalar"], list["Scalar"], list["Scalar"]], Written]  # rows, carry, item
-
-
-@dataclass(frozen=True)
-class VisitSizes:
-    """Of the table: rows, columns. Rows that an item reads and writes; numbers in carry, item and record; items."""
-
-    rows: int
-    columns: int
-    read: int
-    written: int
-    carry: int
-    item: int
-    record: int
-    items: int
-
-    @property
-    def table(self) -> int:
-        """Numbers in the table."""
-        return self.rows * self.columns
-
-
-class VisitParts(NamedTuple):
-    """Arguments of a visit: the table row by row, the carry, a row of all items for each number, common values."""
-
-    table: Sequence[Any]
-    carry: Sequence[Any]
-    at: list[Sequence[Any]]
-    item: list[Sequence[Any]]
-    common: Sequence[Any]
 
 
 class Visited(Compound):
@@ -76,15 +35,24 @@ class Visited(Compound):
 
     step: function of "rows", "carry", "item" and "captured" that gives "to", "rows", "carry" and "record". reversed:
     from the last item to the first. counted: the place among the common values of a number from which on items change
-    nothing and give records of 0, as the step says as well: a backend may leave them out.
+    nothing and give records of 0, as the step says as well: a backend may leave them out. grouped: the place among the
+    numbers of an item of that of its group; items of one group, which follow each other, write no row that another of
+    them reads or writes: a backend may compute them together.
     """
 
     verb = "goes over items"
 
     def __init__(
-        self, step: Function, rows: int, columns: int, items: int, reverse: bool, counted: int | None = None
+        self,
+        step: Function,
+        rows: int,
+        columns: int,
+        items: int,
+        reverse: bool,
+        counted: int | None = None,
+        grouped: int | None = None,
     ) -> None:
-        self.step, self.reversed, self.counted = step, reverse, counted
+        self.step, self.reversed, self.counted, self.grouped = step, reverse, counted, grouped
         self.to, self.rows, self.following, self.recorded = (output.nodes for output in step.outputs)
         read, carry, item, _ = (i.size for i in step.inputs)
         sizes = len(self.to), carry, item, len(self.recorded)
@@ -92,7 +60,7 @@ class Visited(Compound):
         self.size = self.sizes.table + carry + len(self.recorded) * items
 
     def identity(self) -> tuple[Any, ...]:
-        return self.step.fingerprint(), self.sizes, self.reversed, self.counted
+        return self.step.fingerprint(), self.sizes, self.reversed, self.counted, self.grouped
 
     def operations(self) -> Counter[str]:
         return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
@@ -303,8 +271,12 @@ def visited(
     n: int,
     reverse: bool,
     count: Scalar | None = None,
+    group: int | None = None,
 ) -> tuple[list[Any], list[Any], list[Row]]:
-    """The table row by row and the carry at the end, and the rows of the records; count: see `Visited`."""
+    """The table row by row and the carry at the end, and the rows of the records; count: see `Visited`.
+
+    group: the place among the rows of the items of the numbers of their groups.
+    """
     begin = [as_number(x, graph) for x in table]
     start = [as_number(x, graph) for x in carry]
     numbers, places = ([[as_number(x, graph) for x in row] for row in rows] for rows in (items, at))
@@ -319,7 +291,8 @@ def visited(
     outputs = [("to", written.to), ("rows", written.rows), ("carry", written.carry), ("record", written.record)]
     function, outside = captured("step", names, outputs, graph)
     counted = next((k for k, x in enumerate(outside) if x is count), None)
-    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted)
+    grouped = None if group is None or same[group] else group - sum(same[:group])
+    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted, grouped)
     flat = [*begin, *start, *(x for row in (*places, *varying) for x in row), *outside]
     every = results(graph, compound, flat)
     first = len(begin) + len(start)
@@ -336,6 +309,7 @@ def visit(
     carry: Mapping[str, Any],
     count: Any,
     reverse: bool,
+    groups: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.visit`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
@@ -345,6 +319,7 @@ def visit(
     limit = None if count is None else as_number(count, graph)
 
     def flat(read_rows: list[Scalar], state: list[Scalar], item: list[Scalar]) -> Written:
+        item = item if groups is None else item[1:]
         place, item = (None, item) if limit is None else (item[0], item[1:])
         parts = [
             *shaped(read_rows, [(read, columns)]),
@@ -363,9 +338,14 @@ def visit(
     listed = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]
     if limit is not None:
         listed.insert(0, list(range(n)))
+    if groups is not None:
+        listed.insert(0, list(groups))
     begin = [x for part in start.values() for x in part.ravel()]
     places = [list(row) for row in np.asarray(at, object).T]
-    ends, after, records = visited(graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit)
+    group = None if groups is None else 0
+    ends, after, records = visited(
+        graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit, group
+    )
     named: dict[str, Any] = {"table": shaped(ends, [(rows, columns)])[0]}
     named |= dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))
     each = iter(records)

@@ -53,6 +53,7 @@ def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple
         cure = "let it move, or lock it with robot.edit().lock(…) before the fit"
         listed.append(Doubt(names[k], "does not move: nothing of it can be told", cure))
     listed += _rates(robot, samples, t, moving)
+    listed += _missing(names, samples)
     listed += _saturated(names, samples)
     listed += _against_model(robot, samples, moving)
     return tuple(listed)
@@ -68,6 +69,12 @@ def _shapes(robot: Robot, samples: Samples) -> list[Doubt]:
         elif name != "tau" and not np.all(np.isfinite(x)):
             row, column = np.argwhere(~np.isfinite(x))[0]
             wrong.append(Doubt("", f"{name} has no number in row {row}, column {column}", "drop or fill such rows"))
+        elif name == "tau" and np.any(np.isinf(x)):
+            row, column = np.argwhere(np.isinf(x))[0]
+            cure = "drop such rows, or set the torque to NaN, which leaves it out"
+            wrong.append(Doubt(robot.model.freedom_names[column], f"its torque is infinite in row {row}", cure))
+        elif name == "tau" and not np.any(np.isfinite(x)):
+            wrong.append(Doubt("", "all torques are NaN", "a fit needs torques: is it the right column?"))
     if not wrong and len(samples.q) < 2 * robot.nv:
         wrong.append(Doubt("", f"has only {len(samples.q)} samples", "record seconds of motion at 100 Hz or more"))
     return wrong
@@ -92,6 +99,19 @@ def _rates(robot: Robot, samples: Samples, t: np.ndarray | None, moving: np.ndar
         cure = "it shows gravity and friction only: excite the joints (identify.excitation), or fit friction alone"
         wrong.append(Doubt("", "moves at constant velocity throughout", cure))
     return wrong
+
+
+def _missing(names: tuple[str, ...], samples: Samples) -> list[Doubt]:
+    """Torques that are NaN: a way to leave samples out, which is told."""
+    listed = []
+    for name, share in zip(names, np.mean(np.isnan(samples.tau), axis=0), strict=True):
+        if share == 1.0:
+            what = "its torque is NaN throughout, so that its equation is left out"
+            listed.append(Doubt(name, what, "nothing of its friction and rotor can be told", serious=False))
+        elif share > 0.0:
+            what = f"its torque is NaN in {100 * share:.2g} % of the samples"
+            listed.append(Doubt(name, what, "they are left out", serious=False))
+    return listed
 
 
 def _saturated(names: tuple[str, ...], samples: Samples) -> list[Doubt]:

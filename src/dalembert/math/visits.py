@@ -23,6 +23,7 @@ def visit(
     carry: Mapping[str, Any] | None = None,
     count: Any = None,
     reverse: bool = False,
+    groups: Any = None,
 ) -> dict[str, np.ndarray]:
     """Item after item, as `scan`; each reads rows of a table and writes others, by numbers that every state has itself.
 
@@ -34,6 +35,10 @@ def visit(
     Returns "table" (n, m) and the carried parts as they are after the last item, and the other results with the items
     as first axis. count, reverse: as of `scan`. Compiled, the table is changed in place: an item costs what it reads
     and writes, and the code is there once.
+
+    groups (k,): a number for each item, the same for neighbours none of which writes a row that another of them reads
+    or writes, whatever the state. For one state at a time, these go on SIMD lanes, unless something is carried; so do
+    all items where nothing is written. On numbers, groups with a row in common are refused.
     """
     begin = np.asarray(table, object if first_traced([table]) is not None else float)
     carried = dict(carry or {})
@@ -41,6 +46,9 @@ def visit(
     n = _item_count(arrays, at)
     numbers = np.zeros((n, 0)) if at is None else np.asarray(at)
     _check_shapes(begin, numbers, arrays, carried)
+    of_items = None if groups is None else np.asarray(groups)
+    if of_items is not None and of_items.shape != (n,):
+        raise DalembertError(f"visit: groups {of_items.shape}, expected ({n},), one for each item")
 
     def checked(*parts: Any) -> dict[str, Any]:
         results = dict(step(*parts))
@@ -52,14 +60,15 @@ def visit(
         check_carried("visit", results, carried)
         return results
 
-    known = [begin, numbers, *items.values(), *carried.values(), *([] if count is None else [count])]
+    known = [begin, numbers, *items.values(), *carried.values(), *(x for x in (count, of_items) if x is not None)]
     traced = first_traced(known)
     if traced is None:
-        results = _on_numbers(checked, items, begin, numbers, carried, n if count is None else count, reverse)
+        most = n if count is None else count
+        results = _on_numbers(checked, items, begin, numbers, carried, most, reverse, of_items)
         if isinstance(results, dict):
             return results
         traced = results  # by way of values in scope
-    return traced.__visit__(checked, items, begin, numbers, carried, count, reverse)
+    return traced.__visit__(checked, items, begin, numbers, carried, count, reverse, of_items)
 
 
 def take(table: Any, index: Any) -> np.ndarray:
@@ -76,9 +85,11 @@ def _on_numbers(
     carry: Mapping[str, Any],
     count: Any,
     reverse: bool,
+    groups: np.ndarray | None,
 ) -> Any:
     """The results, or a traced value where the step gave one."""
     table, state = np.array(begin, float), dict(carry)
+    shared = None if groups is None else _Shared(groups, len(table))
     records: dict[int, dict[str, Any]] = {}
     order = [k for k in range(len(at)) if k < count] or [0]
     for k in order[::-1] if reverse else order:
@@ -90,6 +101,8 @@ def _on_numbers(
             return traced
         records[k] = {name: np.asarray(x) for name, x in results.items() if name not in (*RESERVED, *state)}
         if k < count:
+            if shared is not None:
+                shared.check(k, at[k], results["to"])
             for i, row in zip(results["to"], results["rows"], strict=True):
                 if 0 <= i < len(table):
                     table[int(i)] = row
@@ -101,6 +114,29 @@ def _on_numbers(
         for k in order if order[0] < count else ():
             ends[name][k] = records[k][name]
     return ends
+
+
+class _Shared:
+    """The rows that items of the present group read and write."""
+
+    def __init__(self, groups: np.ndarray, rows: int) -> None:
+        self.groups, self.rows, self.present = groups, rows, None
+        self.read: set[int] = set()
+        self.written: set[int] = set()
+
+    def check(self, k: int, at: np.ndarray, to: np.ndarray) -> None:
+        """Refuse item k where it has a row in common with another one of its group."""
+        if self.groups[k] != self.present:
+            self.present, self.read, self.written = self.groups[k], set(), set()
+        read, written = ({int(i) for i in numbers if 0 <= i < self.rows} for numbers in (at, to))
+        common = self.written & (read | written) | self.read & written
+        if common:
+            raise DalembertError(
+                f"visit: item {k} and another one of its group {self.groups[k]:g} have row {min(common)} of the table "
+                "in common, expected rows that no other item of the group writes: give them different groups"
+            )
+        self.read |= read
+        self.written |= written
 
 
 def _item_count(arrays: Mapping[str, np.ndarray], at: Any) -> int:

@@ -314,6 +314,31 @@ def test_another_base_is_held_where_it_is_at_the_given_configuration():
         builder.build().edit().reroot("a", q=(2, 0, 0, 0))
 
 
+def test_another_base_above_a_floor_floats_as_the_one_before():
+    """The floor stays where it is: it is not hung on the robot."""
+    builder = ModelBuilder("hopper")
+    builder.add_body("ground", parent="world")
+    builder.add_geometry(Plane((0, 0, 1)), body="ground", role="collision")
+    builder.add_body("trunk", parent="ground", joint="free", joint_name="root", xyz=(0, 0, 1), **BALL)
+    builder.add_body("leg", parent="trunk", joint="revolute", joint_name="hip", axis=(0, 1, 0), xyz=(0.2, 0, 0), **BALL)
+    builder.add_frame("foot", body="leg", xyz=(0, 0, -0.3))
+    robot = builder.build()
+    turned = robot.edit().reroot("leg").done()
+    assert [(joint.name, joint.kind, joint.parent) for joint in turned.joints] == [
+        ("root", "free", "ground"),
+        ("hip", "revolute", "leg"),
+    ]
+    q = np.concatenate([robot.neutral()[:7], [0.3]])
+    X = robot.pose(q, "leg")
+    p = np.concatenate([X[:3, 3] - [0, 0, 1], turned.neutral()[3:7], [0.3]])
+    p[3:7] = np.cos(0.15), 0.0, np.sin(0.15), 0.0
+    np.testing.assert_allclose(turned.pose(p, "foot"), robot.pose(q, "foot"), atol=ROUNDING)
+    np.testing.assert_allclose(turned.potential_energy(p), robot.potential_energy(q), rtol=COMPUTED)
+    assert turned.edit().reroot("trunk").done().joints[0].child == "trunk"
+    with pytest.raises(DalembertError, match="'ground' is the ground below the robot, whose base is 'trunk'"):
+        robot.edit().reroot("ground")
+
+
 def test_scaling_refuses_friction_that_has_two_speeds():
     builder = ModelBuilder("tube")
     builder.add_body("a", parent="world", joint="cylindrical", friction=(0.1, 0.2), **BALL)

@@ -58,6 +58,56 @@ def test_numbers_interpreter_and_machine_code_agree(reverse):
                 assert_close(out, got[name], tolerance)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_items_on_lanes_give_the_bits_of_one_after_the_other(reverse):
+    """Groups of one to more items than there are lanes; of one state they are computed together, of a batch in turn."""
+    n, rows = 29, 70
+    lengths = [1, 3, 11, 1, 9, 4]
+    rng = np.random.default_rng(5)
+    numbers = np.concatenate([rng.permutation(rows)[: 2 * k] for k in lengths]).reshape(n, 2).astype(float)
+    groups = np.repeat(np.arange(len(lengths)), lengths).astype(float)
+
+    def pushed(x, g, c):
+        def step(rows, a, numbers):
+            moved = math.repeat(lambda y, done: {"y": 0.5 * y, "done": y[0] < 0.1}, 9, {"y": rows[0], "done": 0.0})["y"]
+            return {"rows": np.array([rows[1] + a * moved, math.sin(rows[0])]), "to": numbers, "read": rows[:, 1] * a}
+
+        table = x[: 2 * rows].reshape(rows, 2)
+        items = {"a": x[2 * rows :], "numbers": numbers}
+        after = math.visit(step, items, table, numbers, count=c[0], reverse=reverse, groups=g)
+        seen = math.visit(lambda rows, a: {"sum": rows.sum() * a}, {"a": x[2 * rows :]}, table, numbers, count=c[0])
+        return after | {"seen": seen["sum"]}
+
+    f = trace(pushed, {"x": 2 * rows + n, "g": n, "c": 1})
+    x, g = rng.normal(size=(9, 2 * rows + n)), np.tile(groups, (9, 1))
+    c = np.array([[29.0], [0.0], [1.0], [28.0], [15.0], [4.0], [16.0], [40.0], [7.0]])
+    want = interpreter.run(f, {"x": x, "g": g, "c": c})
+    for dtype, tolerance in ((np.float64, RECURSION), (np.float32, 64 * EPS32)):
+        both = []
+        for lanes in (None, 1):
+            both.append([np.full((len(x), *o.shape), np.nan, dtype) for o in f.outputs])
+            compiled(f, lanes).run_batch([a.astype(dtype) for a in (x, g, c)], both[-1], (len(x),))
+        for name, batch, single in zip(want, *both, strict=True):
+            np.testing.assert_array_equal(batch, single)
+            assert_close(batch, want[name], tolerance)
+    on_numbers = pushed(x[0], g[0], c[0])
+    for name, values in want.items():
+        assert_close(values[0], on_numbers[name], PRODUCT)
+
+
+def test_groups_with_a_row_in_common_are_refused():
+    def step(rows, number):
+        return {"rows": rows[:1] + 1.0, "to": number[:1]}
+
+    numbers = np.array([[0.0, 1.0], [2.0, 5.0], [1.0, 3.0]])
+    arguments = {"numbers": numbers}, np.zeros((4, 2)), numbers
+    math.visit(step, *arguments, groups=np.array([0.0, 0.0, 1.0]))
+    with pytest.raises(DalembertError, match="item 2 and another one of its group 0 have row 1"):
+        math.visit(step, *arguments, groups=np.zeros(3))
+    with pytest.raises(DalembertError, match=r"groups \(2,\), expected \(3,\)"):
+        math.visit(step, *arguments, groups=np.zeros(2))
+
+
 def compiled(function: Function, lanes: int | None) -> NativeKernel:
     shapes = [o.shape for o in function.outputs]
     return NativeKernel("f", "f", [i.size for i in function.inputs], shapes, lambda: function, lanes)

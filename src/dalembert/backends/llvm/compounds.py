@@ -119,7 +119,8 @@ class Visiting:
     `stride` from row to row. at: slots of the numbers of rows that items read, or these numbers themselves where they
     are constants. gathered, moved: as of `Items`; cleared: whether the table begins with zeros, before anything is
     moved. counted: where items are left out. constants: (numbers of all items, own slot) of the inputs that are
-    constants.
+    constants. groups: as `at`, the numbers of groups of items. Where lanes are items, the step reads rows from own
+    places.
     """
 
     visited: Visited
@@ -136,6 +137,7 @@ class Visiting:
     moved: list[tuple[int, int]]
     cleared: bool
     counted: Counted | None
+    groups: list[int] | list[float] | None
 
     @property
     def item_count(self) -> int:

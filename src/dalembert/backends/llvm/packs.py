@@ -18,6 +18,7 @@ from .steps import LOOPED, Step
 
 LANES = 4
 FAMILY = {"sub": "add", "fms": "fma", "fnma": "fma"}  # operations that are others with some signs changed
+MINUS = {"sub": (1,), "fms": (2,), "fnma": (0,)}  # their places with a sign
 PACKED = frozenset({"add", "sub", "mul", "div", "fma", "fms", "fnma", "sqrt", "abs", "min", "max"})
 PACKED |= {"lt", "le", "eq", "ne", "and", "or", "not", "where"}
 SAVED = LANES - 1  # instructions that a pack saves
@@ -47,8 +48,11 @@ class Pack:
 
 def signed_operands(step: Step) -> list[Signed]:
     """What a step of a family works on: differences as sums, and numbers for their negatives."""
-    signs = {"sub": (1, -1), "fms": (1, 1, -1), "fnma": (-1, 1, 1)}.get(step.op, (1,) * len(step.args))
-    return [Signed(base.node, sign * base.sign) for sign, base in zip(signs, map(_base, step.args), strict=True)]
+    operands = [_base(node) for node in step.args]
+    for place in MINUS.get(step.op, ()):
+        node, sign = operands[place]
+        operands[place] = Signed(node, -sign)
+    return operands
 
 
 def _base(node: Scalar) -> Signed:
@@ -56,6 +60,10 @@ def _base(node: Scalar) -> Signed:
     while node.op == "neg":
         node, sign = node.args[0], -sign
     return Signed(node, sign)
+
+
+def _base_id(node: Scalar) -> int:
+    return node.id if node.op != "neg" else _base(node).node.id
 
 
 class Packing:
@@ -110,7 +118,7 @@ class Packing:
                 operands = self._operands(step)
                 key = (family, *(self.kind(x.node) for x in operands), step.node.id if step.op not in PACKED else 0)
                 self._kind[step.node.id] = self._kinds.setdefault(key, len(self._kinds))
-            self._latest[step.node.id] = max((self._latest.get(_base(a).node.id, -1) for a in step.args), default=-1)
+            self._latest[step.node.id] = max((self._latest.get(_base_id(a), -1) for a in step.args), default=-1)
             if step.op in PACKED:
                 groups[self._kind[step.node.id]].append(step)
         for group in groups.values():
@@ -161,8 +169,9 @@ class Packing:
 
     def _prune(self, steps: Sequence[Step], kept: set[int]) -> None:
         """Take out the packs that cost more than they save, and again, since others then cost more."""
+        read = [(step.node.id, [_base_id(a) for a in step.args]) for step in steps]
         for _ in range(ROUNDS):
-            alone = kept | {_base(a).node.id for s in steps if s.node.id not in self.lane for a in s.args}
+            alone = kept | {each for node, args in read if node not in self.lane for each in args}
             shared: dict[tuple[int, ...], int] = defaultdict(int)
             for pack in self.packs:
                 for place in pack.operands:

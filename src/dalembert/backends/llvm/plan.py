@@ -303,6 +303,8 @@ class SlotPlan:
     def _visiting(self, node: Scalar) -> Visiting:
         """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
 
+        Where lanes are items, the step has own places for what it reads, and for records where items are in groups.
+
         Rows of constants are not kept in memory. A table that nothing else reads is changed where it is.
         """
         visited, arguments = node.value, node.args
@@ -314,15 +316,17 @@ class SlotPlan:
         self._in_memory([*nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
         parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
         stride = -(-s.items // self.group) * self.group
-        rows, nothing = self._take(s.read * s.columns), self._take(s.columns)
+        lanes = self._lanes(visited)
+        rows, nothing = self._take(s.read * s.columns * (lanes == 1)), self._take(s.columns)
         carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
         base = self._take(0, align=self.group)
-        common = {("rows", k): rows + k - base for k in range(s.read * s.columns)}
+        common = {("rows", k): rows + k - base for k in range(s.read * s.columns)} if lanes == 1 else {}
         common |= {("carry", k): carry + k - base for k in range(s.carry)}
+        in_rows = {("record", k): records + k * stride for k in range(s.record)}
         view = View(
-            1,
+            lanes,
             {("item", k): row[0] for k, row in enumerate(parts.item) if known[k] is None and len(_runs(row)) == 1},
-            {("record", k): records + k * stride for k in range(s.record)},
+            in_rows if lanes == 1 or not s.written else {},
             common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
         )
         subroutine = self._subroutine(visited.step, view=view)
@@ -335,7 +339,15 @@ class SlotPlan:
         gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
         constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
         places_of = begin.first, nothing, rows, carry, records, stride
-        return Visiting(visited, subroutine, *places_of, at, gathered, constants, moved, begin.cleared, counted)
+        numbers = None if visited.grouped is None else known[visited.grouped] or list(parts.item[visited.grouped])
+        from_items = at, gathered, constants
+        return Visiting(visited, subroutine, *places_of, *from_items, moved, begin.cleared, counted, numbers)
+
+    def _lanes(self, visited: Visited) -> int:
+        """Items of a visit at once, for one state: where none is changed by another."""
+        s = visited.sizes
+        apart = not s.carry and (not s.written or visited.grouped is not None)
+        return min(self.group, 1 << (s.items.bit_length() - 1)) if apart else 1
 
     def _table(self, node: Scalar) -> TableStart:
         """Where the table of a visit lies: one that is not changed, or that nothing else reads, stays where it is."""

@@ -74,7 +74,8 @@ def waves(steps: list[Step]) -> list[list[Step] | Looped]:
     for step in reversed(steps):
         wave = before[step.node.id] - 1 if step.op in LOOPED else due.get(step.node.id, NEVER)
         for a in needs(step):
-            due[a.id] = min(due.get(a.id, NEVER), wave)
+            if wave < due.get(a.id, NEVER):
+                due[a.id] = wave
     plain: dict[int, list[Step]] = {}
     for step in steps:
         if step.op not in LOOPED:
@@ -90,6 +91,8 @@ def deferred(steps: list[Step], kept: Iterable[Scalar]) -> tuple[list[Step], dic
 
     The repetition then has the arguments of its deferred steps as well. kept: nodes that are needed in any case.
     """
+    if not any(step.op == "compound" and _is_optional(step.node) for step in steps):
+        return steps, {}
     owners: dict[int, set[int]] = {node.id: {NOBODY} for node in kept}  # node → repetitions that need it
     for step in reversed(steps):
         of = _owner(step, owners)

@@ -1,74 +1,215 @@
-"""Loops over items that read and write rows of a table: in a batch each lane has rows of its own."""
+"""Loops over items that read and write rows of a table: in a batch each lane has rows of its own.
+
+For one state, items that do not change each other are lanes: all where nothing is written, else those of one group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .compounds import Counted, Visiting
 from .ir import Builder
-from .items import gathered_item, index_number, load_moving, store_moving, whole_number
+from .items import gathered_item, index_number, load_common, load_moving, store_moving, whole_number
 from .tiles import blocks, copy_state
 
 
 def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
     """The loop, in the caller: the rows that an item reads, the step, what it writes."""
     step, s, unit = visiting.subroutine, visiting.visited.sizes, b.stride
-    plan, step_memory = step.plan, b.address(memory, step.base * unit)
     if visiting.cleared:
         _clear(b, b.address(memory, visiting.table * unit), str(s.table * unit))
     if s.read:
         _clear(b, b.address(memory, visiting.nothing * unit), str(s.columns * unit))
-    copy_state(b, visiting.moved, memory, plan.group, f"{step.name}.moved")
-    changing = {
-        node.id for node in plan.function.schedule() if node.op == "input" and node.value[0] in ("rows", "carry")
-    }
-    for id, slot in plan.common.items():
-        if id in plan.slots and id not in changing:
-            b.store(b.load(step_memory, slot), step_memory, plan.slots[id])
-    tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(visiting.gathered)]
-    constants = [_numbers(b, f"{step.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)]
-    at = [_Numbers(b, f"{step.name}.at{k}", x) for k, x in enumerate(visiting.at)]
-    to, rows, carry, _ = ([plan.slots.get(node.id, 0) for node in o.nodes] for o in visiting.visited.step.outputs)
+    copy_state(b, visiting.moved, memory, max(step.plan.group, step.lanes), f"{step.name}.moved")
+    writer = _ItemWriter(b, visiting, memory)
+    loop = writer.in_turn if step.lanes == 1 else writer.in_groups if s.written else writer.on_lanes
+    if visiting.counted is None:
+        loop(str(s.items))
+    else:
+        reached = _reached(b, b.load(memory, visiting.counted.count), s.items)
+        b.branch(b.op(f"icmp sgt i64 {reached}, 0"), f"{step.name}.some", lambda: loop(reached))
+        _clear_records(b, visiting, visiting.counted, memory, reached)
 
-    def compute(index: str, here: str) -> None:
-        for k, numbers in enumerate(at):
-            place = _RowPlace(b, visiting, memory, numbers.of(index, memory), visiting.nothing)
-            place.read_into(visiting.rows + k * s.columns, plan.group)
-        for table, (_, slot) in zip(tables, visiting.gathered, strict=True):
-            b.store(gathered_item(b, b, table, index, memory), step_memory, slot)
-        for table, (_, slot) in zip(constants, visiting.constants, strict=True):
-            b.store(_number(b, table, index), step_memory, slot)
+
+class _ItemWriter:
+    """Writes what is done for an item, or for as many as there are lanes, and the loops over them."""
+
+    def __init__(self, b: Builder, visiting: Visiting, memory: str) -> None:
+        self.b, self.visiting, self.memory = b, visiting, memory
+        step = visiting.subroutine
+        self.step, self.plan, self.name = step, step.plan, step.name
+        self.wide = b.wide(step.lanes) if step.lanes > 1 else b
+        self.step_memory = b.address(memory, step.base * b.stride)
+        inputs = [node for node in self.plan.function.schedule() if node.op == "input"]
+        self.changing = {node.id for node in inputs if node.value[0] in ("rows", "carry")}
+        self.read = {node.value[1]: node.id for node in inputs if node.value[0] == "rows"}  # entries that steps take
+        for id, slot in self.plan.common.items():
+            if id in self.plan.slots and id not in self.changing:
+                self.wide.store(
+                    load_common(b, self.wide, self.step_memory, slot), self.step_memory, self.plan.slots[id]
+                )
+        self.tables = [b.module.table(f"{self.name}.item{k}", x) for k, (x, _) in enumerate(visiting.gathered)]
+        self.constants = [_numbers(b, f"{self.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)]
+        self.at = [_Numbers(b, self.wide, f"{self.name}.at{k}", x) for k, x in enumerate(visiting.at)]
+        outputs = visiting.visited.step.outputs
+        self.to, self.rows, self.carry, self.record = (
+            [self.plan.slots.get(node.id, 0) for node in output.nodes] for output in outputs
+        )
+
+    def compute(self, index: str, taken: str | None = None) -> None:
+        """Item `index`, or the lanes from it on; taken: of these, the ones that count, None: all."""
+        b, wide, visiting, plan, s = self.b, self.wide, self.visiting, self.plan, self.visiting.visited.sizes
+        here = b.address(self.memory, b.op(f"mul i64 {index}, {b.stride}"))
+        for k, numbers in enumerate(self.at):
+            self._read_row(
+                k, _RowPlace(b, wide, visiting, self.memory, numbers.of(index, self.memory), visiting.nothing)
+            )
+        for table, (_, slot) in zip(self.tables, visiting.gathered, strict=True):
+            wide.store(gathered_item(b, wide, table, index, self.memory), self.step_memory, slot)
+        for table, (_, slot) in zip(self.constants, visiting.constants, strict=True):
+            wide.store(_number(b, wide, table, index), self.step_memory, slot)
         for id, slot in plan.moving.items():
             if id in plan.slots:
-                b.store(load_moving(b, here, slot * unit), step_memory, plan.slots[id])
-        for id in changing & plan.slots.keys():
-            b.store(b.load(step_memory, plan.common[id]), step_memory, plan.slots[id])
-        b.call(step.name, "void", ("ptr", step_memory), ("ptr", here))
+                wide.store(load_moving(wide, here, slot * b.stride), self.step_memory, plan.slots[id])
+        for id in self.changing & plan.common.keys() & plan.slots.keys():
+            b.store(b.load(self.step_memory, plan.common[id]), self.step_memory, plan.slots[id])
+        b.call(self.name, "void", ("ptr", self.step_memory), ("ptr", here))
         computed = {x.node.id for part in plan.parts if isinstance(part, list) for x in part}
         for id, targets in plan.records.items():
             for target in targets if id not in computed else ():
-                store_moving(b, b.load(step_memory, plan.slots[id]), here, target * unit)
-        following = [b.load(step_memory, slot) for slot in carry]
-        for k, slot in enumerate(to):
-            place = _RowPlace(b, visiting, memory, b.load(step_memory, slot), visiting.table + s.table)
-            place.write_from(step_memory, rows[k * s.columns : (k + 1) * s.columns], plan.group)
+                store_moving(wide, wide.load(self.step_memory, plan.slots[id]), here, target * b.stride)
+        following = [b.load(self.step_memory, slot) for slot in self.carry]
+        for k, slot in enumerate(self.to):
+            number = wide.load(self.step_memory, slot)
+            number = number if taken is None else wide.select(taken, number, wide.const(-1.0))
+            place = _RowPlace(b, wide, visiting, self.memory, number, visiting.table + s.table)
+            place.write_from(self.step_memory, self.rows[k * s.columns : (k + 1) * s.columns], plan.group)
         for k, x in enumerate(following):
-            b.store(x, memory, visiting.carry + k)
+            b.store(x, self.memory, visiting.carry + k)
+        if taken is not None:
+            for k, slot in enumerate(self.record):
+                row = b.address(here, (visiting.records + k * visiting.stride) * b.stride)
+                _store_some(wide, wide.load(self.step_memory, slot), row, taken)
 
-    def items(times: str) -> None:
+    def _read_row(self, k: int, place: _RowPlace) -> None:
+        """Copy what the step takes of row k to where the step finds it."""
+        columns = self.visiting.visited.sizes.columns
+        entries = [(c, self.read[k * columns + c]) for c in range(columns) if k * columns + c in self.read]
+        if self.step.lanes > 1:
+            place.read([c for c, _ in entries], self.step_memory, [self.plan.slots[id] for _, id in entries])
+        elif self.b.width > 1:
+            first = self.visiting.rows + k * columns
+            place.read([c for c, _ in entries], self.memory, [first + c for c, _ in entries])
+        elif entries:
+            place.copy(self.visiting.rows + k * columns, self.plan.group)
+
+    def in_turn(self, times: str) -> None:
+        """One item after the other."""
+        b = self.b
+
         def one(place: str, carried: list[str]) -> list[str]:
-            index = b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if visiting.visited.reversed else place
-            compute(index, b.address(memory, b.op(f"mul i64 {index}, {unit}")))
+            backwards = self.visiting.visited.reversed
+            self.compute(b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if backwards else place)
             return carried
 
-        b.repeat(f"{step.name}.items", times, one)
+        b.repeat(f"{self.name}.items", times, one)
 
-    if visiting.counted is None:
-        items(str(s.items))
-    else:
-        reached = _reached(b, b.load(memory, visiting.counted.count), s.items)
-        b.branch(b.op(f"icmp sgt i64 {reached}, 0"), f"{step.name}.some", lambda: items(reached))
-        _clear_records(b, visiting, visiting.counted, memory, reached)
+    def on_lanes(self, times: str) -> None:
+        """All items, in any order; the last ones, where they do not fill a vector, with some that are done already."""
+        b, lanes, n = self.b, self.step.lanes, self.visiting.item_count
+        last = n - lanes
+
+        def some(place: str, carried: list[str]) -> list[str]:
+            first = b.op(f"mul i64 {place}, {lanes}")
+            self.compute(b.op(f"select i1 {b.op(f'icmp slt i64 {first}, {last}')}, i64 {first}, i64 {last}"))
+            return carried
+
+        b.repeat(f"{self.name}.items", b.op(f"sdiv i64 {b.op(f'add i64 {times}, {lanes - 1}')}, {lanes}"), some)
+
+    def in_groups(self, times: str) -> None:
+        """Items of one group at once, as many as there are lanes; those from `first` up to `end` of a vector count."""
+        b, wide, lanes, n = self.b, self.wide, self.step.lanes, self.visiting.item_count
+        assert self.visiting.groups is not None
+        groups = _Numbers(b, wide, f"{self.name}.groups", self.visiting.groups)
+        whole = 1 << lanes
+
+        def differing(index: str, reference: str) -> str:
+            """i64: a bit for each lane from an index on whose group is not that of lane `reference`."""
+            numbers = groups.of(index, self.memory)
+            group = wide.splat(b.op(f"extractelement {wide.type} {numbers}, i64 {reference}"))
+            bits = b.op(f"bitcast {wide.bool_type} {wide.compare('une', numbers, group)} to i{lanes}")
+            return b.op(f"zext i{lanes} {bits} to i64")
+
+        def forwards(place: str) -> str:
+            last = n - lanes
+            index = b.op(f"select i1 {b.op(f'icmp slt i64 {place}, {last}')}, i64 {place}, i64 {last}")
+            first = b.op(f"sub i64 {place}, {index}")
+            ends = b.op(f"or i64 {b.op(f'lshr i64 {differing(index, first)}, {first}')}, {whole}")
+            run = b.call("llvm.cttz.i64", "i64", ("i64", ends), ("i1", "true"), declare=True)
+            room = b.op(f"sub i64 {lanes}, {first}")
+            left = b.op(f"sub i64 {times}, {place}")
+            length = _smaller(b, _smaller(b, run, room), left)
+            end = b.op(f"add i64 {first}, {length}")
+            self.compute(index, _between(wide, first, end))
+            return b.op(f"add i64 {place}, {length}")
+
+        def backwards(place: str) -> str:
+            low = b.op(f"sub i64 {place}, {lanes}")
+            index = b.op(f"select i1 {b.op(f'icmp sgt i64 {low}, 0')}, i64 {low}, i64 0")
+            end = b.op(f"sub i64 {place}, {index}")
+            mask = b.op(f"sub i64 {b.op(f'shl i64 1, {end}')}, 1")
+            other = b.op(f"and i64 {differing(index, b.op(f'sub i64 {end}, 1'))}, {mask}")
+            zeros = b.call("llvm.ctlz.i64", "i64", ("i64", other), ("i1", "false"), declare=True)
+            first = b.op(f"sub i64 64, {zeros}")
+            self.compute(index, _between(wide, first, end))
+            return b.op(f"add i64 {index}, {first}")
+
+        if self.visiting.visited.reversed:
+            _advance(b, f"{self.name}.groups", times, backwards, lambda place: b.op(f"icmp sgt i64 {place}, 0"))
+        else:
+            _advance(b, f"{self.name}.groups", "0", forwards, lambda place: b.op(f"icmp slt i64 {place}, {times}"))
+
+
+def _advance(b: Builder, name: str, start: str, body: Callable[[str], str], more: Callable[[str], str]) -> None:
+    """place = body(place) from `start` on, at least once, as long as more(place), i1."""
+    before = b.body.block
+    b.do(f"br label %{name}.loop")
+    b.label(f"{name}.loop")
+    line = len(b.body.lines)
+    following = body(f"%{name}.place")
+    condition = more(following)
+    b.body.lines.insert(line, f"  %{name}.place = phi i64 [ {start}, %{before} ], [ {following}, %{b.body.block} ]")
+    b.do(f"br i1 {condition}, label %{name}.loop, label %{name}.done")
+    b.label(f"{name}.done")
+
+
+def _smaller(b: Builder, x: str, y: str) -> str:
+    return b.op(f"select i1 {b.op(f'icmp slt i64 {x}, {y}')}, i64 {x}, i64 {y}")
+
+
+def _between(wide: Builder, first: str, end: str) -> str:
+    """Of each lane, whether its number is from `first` on below `end`, i64."""
+    lanes = wide.width
+    numbers = f"<{', '.join(f'i64 {k}' for k in range(lanes))}>"
+    kind, conditions = f"<{lanes} x i64>", []
+    for bound, predicate in ((first, "sge"), (end, "slt")):
+        one = wide.op(f"insertelement {kind} poison, i64 {bound}, i32 0")
+        every = wide.op(f"shufflevector {kind} {one}, {kind} poison, <{lanes} x i32> zeroinitializer")
+        conditions.append(wide.op(f"icmp {predicate} {kind} {numbers}, {every}"))
+    return wide.op(f"and {wide.bool_type} {conditions[0]}, {conditions[1]}")
+
+
+def _store_some(wide: Builder, x: str, place: str, lanes: str) -> None:
+    """Store the elements of some lanes."""
+    wide.call(
+        f"llvm.masked.store.{wide.suffix}.p0",
+        "void",
+        (wide.type, x),
+        ("ptr", place),
+        ("i32", str(wide.size)),
+        (wide.bool_type, lanes),
+        declare=True,
+    )
 
 
 def _reached(b: Builder, count: str, most: int) -> str:
@@ -111,61 +252,71 @@ def _numbers(b: Builder, name: str, values: Sequence[float]) -> str:
     return f"@{name}"
 
 
-def _number(b: Builder, table: str, index: str) -> str:
-    """A constant of a table, in all lanes."""
+def _number(b: Builder, wide: Builder, table: str, index: str) -> str:
+    """A constant of a table in all lanes, or where lanes are items those of each."""
     place = b.address(table, b.op(f"mul i64 {index}, {b.size}"))
+    if wide.width > b.width:
+        return load_moving(wide, place, 0)
     return b.splat(b.op(f"load {b.element}, ptr {place}, align {b.size}"))
 
 
 class _Numbers:
     """A number of each item: constants (floats), or what lies in slots (integers)."""
 
-    def __init__(self, b: Builder, name: str, values: Sequence[float]) -> None:
-        self.b, self.constant = b, all(isinstance(x, float) for x in values)
-        self.table = _numbers(b, name, values) if self.constant else b.module.table(name, [int(x) for x in values])
+    def __init__(self, b: Builder, wide: Builder, name: str, values: Sequence[float]) -> None:
+        self.b, self.wide, self.constant = b, wide, all(isinstance(x, float) for x in values)
+        slots = [] if self.constant else [int(x) for x in values]
+        self.in_row = bool(slots) and slots == list(range(slots[0], slots[0] + len(slots)))
+        self.place = slots[0] if slots else 0
+        self.table = _numbers(b, name, values) if self.constant else b.module.table(name, slots)
 
     def of(self, index: str, memory: str) -> str:
-        """That of one item."""
+        """That of one item, or of the lanes from it on."""
         if self.constant:
-            return _number(self.b, self.table, index)
-        return gathered_item(self.b, self.b, self.table, index, memory)
+            return _number(self.b, self.wide, self.table, index)
+        if self.in_row:
+            place = self.b.address(memory, self.b.op(f"mul i64 {index}, {self.b.stride}"))
+            return load_moving(self.wide, place, self.place * self.b.stride)
+        return gathered_item(self.b, self.wide, self.table, index, memory)
 
 
 class _RowPlace:
     """A row of the table that each lane has its own number of; beyond: slot of the row for numbers of none."""
 
-    def __init__(self, b: Builder, visiting: Visiting, memory: str, number: str, beyond: int) -> None:
+    def __init__(self, b: Builder, wide: Builder, visiting: Visiting, memory: str, number: str, beyond: int) -> None:
         s = visiting.visited.sizes
-        self.b, self.memory, self.columns = b, memory, s.columns
+        self.b, self.wide, self.memory, self.columns = b, wide, memory, s.columns
         self.table = b.address(memory, visiting.table * b.stride)
-        known = b.compare("oge", number, b.const(0.0)), b.compare("olt", number, b.const(float(s.rows)))
-        inside = b.op(f"and {b.bool_type} {known[0]}, {known[1]}")
-        row = b.to_integer(b.select(inside, number, b.const(0.0)))
-        place = b.integer("mul", row, b.int_const(s.columns * b.width))
-        other = b.int_const((beyond - visiting.table) * b.width)
-        first = b.op(f"select {b.bool_type} {inside}, {b.int_type} {place}, {b.int_type} {other}")
+        known = wide.compare("oge", number, wide.const(0.0)), wide.compare("olt", number, wide.const(float(s.rows)))
+        inside = wide.op(f"and {wide.bool_type} {known[0]}, {known[1]}")
+        row = wide.to_integer(wide.select(inside, number, wide.const(0.0)))
+        place = wide.integer("mul", row, wide.int_const(s.columns * b.width))
+        other = wide.int_const((beyond - visiting.table) * b.width)
+        first = wide.op(f"select {wide.bool_type} {inside}, {wide.int_type} {place}, {wide.int_type} {other}")
         self.first = b.integer("add", first, b.lanes()) if b.width > 1 else first
 
-    def read_into(self, slot: int, lanes: int) -> None:
-        """Copy the row to slots of the memory; of a single state `lanes` numbers at once."""
+    def copy(self, slot: int, lanes: int) -> None:
+        """Copy the row of a single state to slots of the memory, `lanes` numbers at once."""
         b = self.b
-        if b.width == 1:
-            row = b.op(f"getelementptr {b.element}, ptr {self.table}, {b.int_type} {self.first}")
-            _copy(b, row, b.address(self.memory, slot * b.size), range(self.columns), lanes)
-            return
-        for column in range(self.columns):
-            x = b.gather(b.address(self.table, column * b.stride), self.first)
-            b.store(x, self.memory, slot + column)
+        row = b.op(f"getelementptr {b.element}, ptr {self.table}, {b.int_type} {self.first}")
+        _copy(b, row, b.address(self.memory, slot * b.size), range(self.columns), lanes)
+
+    def read(self, columns: Sequence[int], memory: str, slots: Sequence[int]) -> None:
+        """Copy entries of the rows to slots of a memory, those of each lane."""
+        for column, slot in zip(columns, slots, strict=True):
+            x = self.wide.gather(self.b.address(self.table, column * self.b.stride), self.first)
+            self.wide.store(x, memory, slot)
 
     def write_from(self, step_memory: str, slots: Sequence[int], lanes: int) -> None:
         """Copy slots of the step's memory to the row."""
         b = self.b
-        if b.width == 1:
+        if self.wide.width == 1:
             row = b.op(f"getelementptr {b.element}, ptr {self.table}, {b.int_type} {self.first}")
             _copy(b, step_memory, row, slots, lanes)
             return
         for column, slot in enumerate(slots):
-            b.scatter(b.load(step_memory, slot), b.address(self.table, column * b.stride), self.first)
+            place = b.address(self.table, column * b.stride)
+            self.wide.scatter(self.wide.load(step_memory, slot), place, self.first)
 
 
 def _copy(b: Builder, source: str, target: str, places: Sequence[int], lanes: int) -> None:

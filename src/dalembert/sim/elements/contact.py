@@ -11,13 +11,11 @@ from dalembert.algorithms import mass_matrix, neutral
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.algorithms.kinematics import chain
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
-from dalembert.contact.candidates import in_the_ground, law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
-from dalembert.contact.meshes import mesh_remarks
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
-from dalembert.contact.scene import Scene, deepest, is_loose, scene_of
+from dalembert.contact.scene import Scene, is_loose, scene_of
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
@@ -25,12 +23,12 @@ from dalembert.model import Model
 from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
-MEMORY_COUNTS = 5  # numbers of a memory that are no arrays
+MEMORY_COUNTS = 6  # numbers of a memory that are no arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
-MOST_POINTS = 1000  # candidates of a robot: 2300 do not compile within minutes
+PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
+MOST_POINTS = 1000  # candidates without pairs, or beside loose bodies: 2300 do not compile within minutes
 FEW = 8  # more candidates than are taken at a time up to which each has its own place
-DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
 
 
@@ -39,10 +37,12 @@ class Memory(NamedTuple):
 
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
     [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
-    contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
-    each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far [m/s]; unsettled: how
-    many steps did not reach the tolerance; passes: of the last step; crowded: how many steps had more contacts than
-    there is room for.
+    contacts were held, not 0 where they roll [m/s]; approach (k,), where some bounce: squares of the speeds at which
+    contacts met that are to bounce in the next step [m²/s²], 0: none; numbers: where contacts are gathered, 1 + that of
+    the candidate in each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far
+    [m/s]; unsettled: how many steps did not reach the tolerance; passes: of the last step; owed: the energy that
+    stopping these approaches took, of which the rebounds give some back [J]; crowded: how many steps had more contacts
+    than there is room for.
     """
 
     contacts: np.ndarray
@@ -50,11 +50,13 @@ class Memory(NamedTuple):
     rows: np.ndarray
     slip: np.ndarray
     rolling: np.ndarray
+    approach: np.ndarray
     numbers: np.ndarray
     residual: Any
     worst: Any
     unsettled: Any
     passes: Any
+    owed: Any
     crowded: Any = 0.0
 
     @property
@@ -71,11 +73,12 @@ class Memory(NamedTuple):
             "turned": turned,
             "slip": self.slip,
             "rolling": self.rolling.reshape(k, 2),
+            "approach": self.approach.reshape(k, len(self.approach) // k),
         }
 
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([*self[:6], self[6:]])
+        return np.concatenate([*self[:7], self[7:]])
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,8 @@ class RigidContact(Element):
 
     slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
     candidate has its own place. remembered: with slots, how many contacts of a step the next one knows; where all that
-    push are to be reported, as many as there are candidates. scene_room: of a scene of loose bodies, contacts at a
-    time; 0: it is none.
+    push are to be reported, as many as there are candidates. scene_room: where pairs that are near are listed first,
+    as in scenes of loose bodies, contacts at a time; 0: they are not.
     """
 
     gives: ClassVar[bool] = False
@@ -110,6 +113,11 @@ class RigidContact(Element):
     def laws(self) -> tuple[ContactLaw, ...]:
         """Laws of the points that may touch."""
         return laws_of(self.patches)
+
+    @property
+    def bounces(self) -> bool:
+        """Whether some of them bounce."""
+        return any(law.restitution for law in self.laws)
 
     @property
     def moments(self) -> tuple[tuple[int, int], ...]:
@@ -156,7 +164,8 @@ class RigidContact(Element):
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the parts of its memory that are arrays."""
         k = self.places
-        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots or self.scene_room else 0
+        bouncing, numbered = self.bounces, bool(self.slots or self.scene_room)
+        return 3 * k, self.turned_count, self.rows, k, 2 * k, k * bouncing, k * numbered
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -285,6 +294,8 @@ def with_contact(
     if not constraints and is_scene(model):
         return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
     switching = sum(c.count for c in constraints if c.admissible.switches)
+    if _in_pairs(model, points):
+        return (*elements, RigidContact(contact, points, switching, scene_room=scene_of(model, points).room))
     slots = slots_for(model, points)
     _check_size(where, model, points, slots)
     remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
@@ -309,6 +320,14 @@ def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int
             "name the pairs that may touch, pairs=[(a, b), …], or take fewer bodies. Loose bodies and fixed ones "
             "alone, without joints that move, compile in seconds, however many they are"
         )
+
+
+def _in_pairs(model: Model, patches: tuple[Patch, ...]) -> bool:
+    """Whether points are so many, or those of bodies against each other, that pairs which are near are listed first."""
+    points = [len(patch.names) for patch in patches]
+    of_pairs = [len(patch.names) for patch in patches if patch.ground is None]
+    many = sum(of_pairs) > PAIR_POINTS or sum(points) > MOST_POINTS
+    return many and sum(is_loose(model, body) for body in model.bodies) < SCENE
 
 
 def is_scene(model: Model) -> bool:
@@ -358,40 +377,3 @@ def _check_step(
                 f"{where}: a step of {step:g} s is too long for the contact's {cause}: take at most {limit:.2g} s, a "
                 "softer contact or a larger slip_speed, or `simulate` without step, which finds its own"
             )
-
-
-def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
-    """Remarks on the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
-    if contact is None:
-        falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
-        return (
-            ["contact: there is no ground: the base falls freely; contact=dalembert.Contact() has one"] if falls else []
-        )
-    if contact.model == "mujoco":
-        return []
-    patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
-    if names := in_the_ground(model, contact, q):
-        remarks.append(
-            f"contact: {', '.join(map(repr, names))} stays in the ground, however the joints move, and is left out"
-        )
-    point = deepest(model, patches, q)
-    if point.gap >= -DEEP:
-        return remarks
-    floats = any(drifts(model, body) for body in model.bodies)
-    cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
-    if contact.model == "rigid":
-        follows = f"comes out at {contact.recovery_speed:g} m/s at most"
-    else:
-        push = -point.law.stiffness * point.gap
-        if push <= float(np.linalg.norm(model.gravity)) * sum(body.inertia.mass for body in model.bodies):
-            return remarks  # no deeper than what rests there
-        follows = f"is pushed out with {push:.3g} N"
-    return [
-        *remarks,
-        f"contact: {point.name!r} starts {_length(-point.gap)} deep in what it touches, and {follows}: {cure}",
-    ]
-
-
-def _length(x: float) -> str:
-    """A length for people [m]."""
-    return f"{x:.3g} m" if x >= 1.0 else f"{1e3 * x:.3g} mm"

@@ -263,7 +263,8 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}, (len(t),)
     )
     memory = element.by_candidate(memory)
-    p = _least(memory.contacts, memory.slip, seen["J"], element)
+    friction = np.array([law.static_friction for law in element.laws])
+    p = _least(memory.contacts, memory.slip, seen["J"], friction, element.contact.tolerance)
     axes = seen["axes"].reshape(len(t), k, 3, 3)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
     u = seen["u"].reshape(len(t), k, 3)
@@ -277,7 +278,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         seen["position"].reshape(len(t), k, 3),
         force,
         axes[:, :, 0],
-        np.array([law.static_friction for law in element.laws]),
+        friction,
         element.contact.model,
         velocity,
         memory.passes,
@@ -295,13 +296,19 @@ def _steps(count: int) -> str:
 def scene_contacts(
     programs: Programs, element: RigidContact, memory: Memory, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float
 ) -> Contacts:
-    """Of a scene of loose bodies: all candidates, or, where these are very many, those that came near."""
+    """Of contacts by number: those of all candidates, or, where these are very many, of those that came near."""
     system, seen = programs.system, SceneView(programs.system, element, memory)
     states = {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}
     found, k = seen.program(programs.identity)(states, (len(t),)), len(seen.names)
     axes = found["axes"].reshape(len(t), k, 3, 3)
     p, u = seen.by_candidate(memory.contacts, 3), found["u"].reshape(len(t), k, 3)
     u[..., 1:] -= seen.by_candidate(memory.rolling, 2)
+    friction = np.array([law.static_friction for law in laws_of(seen.patches)])
+    pushing = np.flatnonzero((p[..., 0] > 0.0).any(axis=0))
+    if len(pushing) and not seen.scene.loose:
+        slip, J = seen.by_candidate(memory.slip, 1)[:, pushing, 0], seen.rows(found, pushing)
+        least = _least(p[:, pushing].reshape(len(t), -1), slip, J, friction[pushing], element.contact.tolerance)
+        p[:, pushing] = least.reshape(len(t), -1, 3)
     return Contacts(
         seen.names,
         bodies_of(system.model, seen.patches),
@@ -310,7 +317,7 @@ def scene_contacts(
         found["position"].reshape(len(t), k, 3),
         np.einsum("tkij,tki->tkj", axes, p) / step,
         axes[:, :, 0],
-        np.array([law.static_friction for law in laws_of(seen.patches)]),
+        friction,
         element.contact.model,
         np.einsum("tkij,tki->tkj", axes, u),
         memory.passes,
@@ -353,13 +360,14 @@ def _observed(programs: Programs, element: RigidContact) -> Program:
     return Program("contacts", identity, sizes, shapes, compute)
 
 
-def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, element: RigidContact) -> np.ndarray:
+def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, friction: np.ndarray, tolerance: float) -> np.ndarray:
     """Impulses (n, 3 k) with the same effect whose squares are least, of the contacts that stick, within their cones.
 
+    friction (k,): of each at rest; tolerance [m/s]: what slides less sticks.
     Where these are not redundant, or the least would leave a cone, they stay as they are.
     """
     speed = slip * np.linalg.norm(p.reshape(len(p), -1, 3)[..., 1:], axis=-1)
-    sticking = np.repeat((p[:, ::3] > 0.0) & (speed <= element.contact.tolerance), 3, axis=1)
+    sticking = np.repeat((p[:, ::3] > 0.0) & (speed <= tolerance), 3, axis=1)
     crowded = np.flatnonzero(sticking.sum(1) > np.linalg.matrix_rank(J * sticking[..., None]))
     if not len(crowded):
         return p
@@ -368,7 +376,7 @@ def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, element: RigidContact
     effect = np.einsum("tij,ti->tj", rows, p[crowded])
     shared = np.einsum("tji,tj->ti", np.linalg.pinv(rows), effect)
     shared = np.where(sticking[crowded], shared, p[crowded]).reshape(len(crowded), -1, 3)
-    most = np.array([law.static_friction for law in element.laws]) * shared[..., 0] * (1.0 + SLACK)
+    most = friction * shared[..., 0] * (1.0 + SLACK)
     allowed = (shared[..., 0] >= 0.0) & (np.linalg.norm(shared[..., 1:], axis=-1) <= most)
     free = ~sticking[crowded].reshape(len(crowded), -1, 3)[..., 0]
     good = (allowed | free).all(axis=1)

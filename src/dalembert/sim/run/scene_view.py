@@ -1,4 +1,4 @@
-"""Contacts of a scene of loose bodies as a run reports them: in the order of candidates, with their geometry."""
+"""Contacts in slots by number as a run reports them: in the order of candidates, with their geometry."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.contact.gathering import points
+from dalembert.contact.gathering import Motions, freedom_signs, points
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.scene import scene_of
 from dalembert.math import map as mapped
 from dalembert.spatial import cross
 
 from ..elements.contact import Memory, RigidContact
 from ..program import Program
+from ..system.drift import drifted
 from ..system.scene_step import LooseBodies
 from ..system.system import System
 
@@ -25,7 +25,7 @@ class SceneView:
     """Which candidates of a scene a run reports: all, or those that came near at one of its times."""
 
     def __init__(self, system: System, element: RigidContact, memory: Memory) -> None:
-        self.system, self.memory = system, memory
+        self.system, self.memory, self.scene = system, memory, element.scene(system.model)
         self.every = len(element.names) <= ALL
         near = np.unique(memory.numbers[memory.numbers > 0.0]).astype(int) - 1
         ends = np.cumsum([len(patch.names) for patch in element.patches])
@@ -50,32 +50,65 @@ class SceneView:
 
     def program(self, identity: str | None) -> Program:
         """gap and position at q; axes and velocities where the last step took them, half a step before."""
-        model, k = self.system.model, len(self.names)
-        bodies = LooseBodies(self.system, scene_of(model, self.patches))
+        model, k, links = self.system.model, len(self.names), self.scene.links
         owners = [patch for patch in self.patches for _ in patch.names]
 
         def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
             here = points(self.patches, poses(model, q))
-            before, v_before = bodies.drifted(q, v, -0.5 * h[0])
+            before, v_before = self._drifted(q, v, -0.5 * h[0])
             X = poses(model, before)
-            moving = {body.index: _motion(X[body.index], v_before[body.v]) for body in bodies.scene.loose}
-            still = np.zeros(9)
+            moving = {body.index: _motion(X[body.index], v_before[body.v]) for body in self.scene.loose}
+            freedoms = np.zeros((0, 6))
+            if links:
+                motions = Motions(model, X, before)
+                twists = motions.twists(v_before)
+                moving |= {body.index: np.concatenate([twists[body.index], motions.reference]) for body in links}
+                freedoms = np.array([[*x.turn, *x.move] for x in motions.freedoms])
+                freedoms[:, 3:] = [x.move - cross(x.turn, motions.reference) for x in motions.freedoms]
             found = points(self.patches, X)
 
             def one(position: Any, normal: Any, a: Any, b: Any) -> dict[str, Any]:
                 axes = tangent_frame(normal)
                 return {"axes": axes, "u": axes @ (_velocity(a, position) - _velocity(b, position))}
 
+            still = np.zeros(9)
             sides = [np.array([moving.get(getattr(p, side), still) for p in owners]) for side in ("first", "second")]
             items = {"position": found.position, "normal": found.normal, "a": sides[0], "b": sides[1]}
             rows = mapped(one, items)
-            position = here.position.reshape(-1)
-            return {"gap": here.gap, "position": position, "axes": rows["axes"].reshape(-1), "u": rows["u"].reshape(-1)}
+            return {
+                "gap": here.gap,
+                "position": here.position.reshape(-1),
+                "axes": rows["axes"].reshape(-1),
+                "u": rows["u"].reshape(-1),
+                "at": found.position.reshape(-1),
+                "freedoms": freedoms.reshape(-1),
+            }
 
-        shapes = {"gap": (k,), "position": (3 * k,), "axes": (9 * k,), "u": (3 * k,)}
+        freedoms = 6 * sum(body.joint.nv for body in model.bodies) if links else 0
+        shapes = {"gap": (k,), "position": (3 * k,), "axes": (9 * k,), "u": (3 * k,), "at": (3 * k,)}
         sizes = {"q": model.nq, "v": model.nv, "h": 1}
         known = None if identity is None or not self.every else f"scene contacts {identity}"
-        return Program("contacts", known, sizes, shapes, compute)
+        return Program("contacts", known, sizes, shapes | {"freedoms": (freedoms,)}, compute)
+
+    def _drifted(self, q: Any, v: Any, h: Any) -> tuple[np.ndarray, np.ndarray]:
+        if self.scene.links:
+            return drifted(self.system.model, q, v, h)
+        return LooseBodies(self.system, self.scene).drifted(q, v, h)
+
+    def rows(self, found: dict[str, np.ndarray], columns: np.ndarray) -> np.ndarray:
+        """(n, 3 m, nv): velocities of the points with numbers `columns` (m,) along their axes; found: by `program`."""
+        n, k, model = len(found["gap"]), len(self.names), self.system.model
+        axes, at = found["axes"].reshape(n, k, 3, 3)[:, columns], found["at"].reshape(n, k, 3)[:, columns]
+        turn, move = np.split(found["freedoms"].reshape(n, 1, -1, 6), 2, axis=-1)
+        owners = [(patch.first, patch.second) for patch in self.patches for _ in patch.names]
+        signs = freedom_signs(model, [owners[k] for k in columns])
+        motion = (move + np.cross(turn, at[:, :, None])) * signs[..., None]
+        along = np.einsum("tkij,tkfj->tkif", axes, motion).reshape(n, 3 * len(columns), -1)
+        order = [k for body in model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
+        J = np.zeros((n, 3 * len(columns), model.nv))
+        for freedom, column in enumerate(order):
+            J[..., column] += along[..., freedom]
+        return J
 
 
 def _motion(X: Any, v: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Closure, Model
 
 from ..elements.base import Element
-from ..elements.contact import about_ground, with_contact
+from ..elements.contact import with_contact
 from ..elements.friction import with_friction
 from ..elements.mujoco import first_step, softened
 from ..elements.surroundings import surroundings
@@ -33,6 +33,7 @@ from .contacts import contacts_of
 from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
+from .ground_remarks import about_ground
 from .initial import checked_state, closed_start, first_state
 from .instants import Instants
 from .ledger import EnergyLedger

@@ -13,14 +13,18 @@ bend their way; loose ones keep their angular momentum as well.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dalembert.model.aligned import aligned_frames
 
 from .contact_problem import Bodies, ContactImpulses, Situated
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
+from .paired_contacts import PairedImpulses
 from .scene_step import scene_step
 
 if TYPE_CHECKING:
@@ -33,19 +37,24 @@ def contact_step(
     """(q, e) after a step of h [s] with the system's contacts."""
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
-    if element.scene_room:
+    if element.scene_room and not element.scene(model).links:
         return scene_step(system, t, h, q, e, u)
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
-    bodies = Bodies(system, t + 0.5 * h, h, q_half, e_half, u)
+    frames = aligned_frames(model)
+    element = replace(element, patches=tuple(patch.in_frames(frames) for patch in element.patches))
+    bodies = Bodies(system, frames, t + 0.5 * h, h, q_half, e_half, u)
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
-    at = Situated(h, q_half, v, bodies, bodies.kick(q_half, v, applied), memory)
-    if element.slots:
-        step: ContactImpulses = GatheredImpulses(system, element, at)
+    at = Situated(h, v, bodies, bodies.kick(v, applied), memory)
+    step: ContactImpulses
+    if element.scene_room:
+        step = PairedImpulses(system, element, at)
+    elif element.slots:
+        step = GatheredImpulses(system, element, at)
     else:
-        step = EachContact(system, element, at, every_candidate(system, element, at))
+        step = EachContact(system, element, at, every_candidate(element, at))
     solved = step.solved()
     v1 = step.velocity(solved.w)
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement())

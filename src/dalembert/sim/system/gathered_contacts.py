@@ -12,17 +12,28 @@ tells whether that suffices (`contact.clearance`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algorithms import poses
 from dalembert.contact.clearance import Clearance, is_bounded
-from dalembert.contact.gathering import AHEAD, NEAR, NOBODY, Motions, Slot, for_each, in_slots, known_before, points
+from dalembert.contact.gathering import (
+    AHEAD,
+    NEAR,
+    NOBODY,
+    Motions,
+    Points,
+    Slot,
+    for_each,
+    in_slots,
+    known_before,
+    points,
+)
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import branch, logical_and, maximum, minimum, repeat, visit, where
+from dalembert.math import branch, clip, logical_and, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -30,6 +41,8 @@ from .contact_problem import (
     ContactImpulses,
     Situated,
     Solved,
+    bounced,
+    braking,
     friction_coefficient,
     normal_shift,
     recovered,
@@ -53,30 +66,47 @@ class GatheredImpulses(ContactImpulses):
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
         super().__init__(system, element, at)
-        self.gathering = element.gathering(system.model)
-        X = poses(system.model, at.q)
-        self.motions = Motions(system.model, X, at.q)
-        self.candidates = points(element.patches, X)
-        self.bounces = any(law.restitution for law in element.laws)
-        self.limbs = limbs_of(self.gathering)
-        self.feet = tips_of(self.gathering, self.limbs)
+        model, q = at.bodies.model, at.bodies.q
+        self.gathering = element.gathering(model)
+        self.X = poses(model, q)
+        self.motions = Motions(model, self.X, q)
+        self.bounces = element.bounces
+
+    @cached_property
+    def candidates(self) -> Points:
+        """All of them, where they are."""
+        return points(self.element.patches, self.X)
+
+    @cached_property
+    def limbs(self) -> list[list[int]]:
+        """Numbers of the candidates of each limb."""
+        return limbs_of(self.gathering)
+
+    @cached_property
+    def feet(self) -> list[list[int]]:
+        """Numbers of the balls at the end of each limb."""
+        return tips_of(self.gathering, self.limbs)
+
+    @cached_property
+    def clearance(self) -> Clearance | None:
+        """Bounds for all shapes but feet; None where there are none for all of them."""
         on_feet = {id(self.gathering.owner[k]) for tips in self.feet for k in tips}
         others = [patch for patch in self.gathering.patches if id(patch) not in on_feet]
         bounded = bool(self.feet) and all(map(is_bounded, others))
-        self.clearance = Clearance(others, X, self.motions) if bounded else None
+        return Clearance(others, self.X, self.motions) if bounded else None
 
     @property
-    def _nothing(self) -> Solved:
-        """Neither impulses nor memory."""
+    def _nothing(self) -> dict[str, Any]:
+        """The numbers of no solution."""
         memory = self.element.memory(np.zeros(self.element.size(self.system.model)))
-        return Solved(np.zeros(self.system.model.nv), memory, 0.0, 0.0, 0.0)
+        return as_state(Solved(np.zeros(self.system.model.nv), memory, 0.0, 0.0, 0.0)) | {"done": 0.0}
 
     def solved(self) -> Solved:
         """With the feet alone where nothing else is in reach of the ground, else with all candidates."""
         if self.clearance is None:
             end = self._of_all(0.0)
         else:
-            on_feet = branch(self._out_of_reach(), self._on_feet, {**_state(self._nothing), "done": 0.0})
+            on_feet = branch(self._out_of_reach(), self._on_feet, self._nothing)
             done = on_feet["done"]
             end = branch(done < 0.5, partial(self._of_all, done), on_feet)
         memory = self.element.memory(end["memory"])
@@ -113,7 +143,7 @@ class GatheredImpulses(ContactImpulses):
         everyone = range(len(self.gathering))
         speeds = self.gathering.speeds(self.candidates, self.motions, self.v)
         near = self.gathering.near(self.candidates, speeds, self.h)
-        end = {**_state(self._nothing), "done": done}
+        end = {**self._nothing, "done": done}
         for contacts in self._contacts_of_limbs:
             places = places_of(self.limbs, contacts)
             fits = self._fit(self.candidates.gap + self.h * speeds, contacts)
@@ -155,7 +185,7 @@ class GatheredImpulses(ContactImpulses):
         if self.bounces:
             near = self.gathering.near(found, before, self.h, candidates)
             suffices = logical_and(suffices, near @ np.array(list(without_place.values())) < 0.5)
-        return {**_state(solved), "done": where(suffices, 1.0, 0.0)}
+        return {**as_state(solved), "done": where(suffices, 1.0, 0.0)}
 
     @property
     def _known(self) -> Any:
@@ -170,14 +200,14 @@ class GatheredImpulses(ContactImpulses):
 
         def few() -> dict[str, Any]:
             solved, missed, count = self._in_slots(where(enough, near, 0.0), k)
-            return {**_state(solved), "missed": missed, "done": _fits(missed, count, k)}
+            return {**as_state(solved), "missed": missed, "done": _fits(missed, count, k)}
 
-        first = branch(enough, few, {**_state(self._nothing), "missed": np.zeros(len(gathering)), "done": 0.0})
+        first = branch(enough, few, {"missed": np.zeros(len(gathering)), **self._nothing})
 
-        def again(near: Any, *state: Any) -> dict[str, Any]:
-            near = maximum(near, state[-2])
+        def again(near: Any, missed: Any, *_: Any) -> dict[str, Any]:
+            near = maximum(near, missed)
             solved, missed, count = self._in_slots(near, len(gathering))
-            return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
+            return {"near": near, **as_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
         end = repeat(again, ROUNDS, {"near": near, **first}, "done")
         return {name: end[name] for name in first if name != "missed"}
@@ -185,7 +215,7 @@ class GatheredImpulses(ContactImpulses):
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
         numbers, count = self.gathering.numbered(near, k)
-        solved = self._solved_with(in_slots(self.candidates, numbers, count), k, count)
+        solved = self.solved_with(in_slots(self.candidates, numbers, count), k, count)
         return solved, self._missed(near, solved.w), count
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -208,7 +238,7 @@ class GatheredImpulses(ContactImpulses):
 
         return for_each(step, {"gap": self.candidates.gap[list(candidates)], "speed": speeds})["opening"]
 
-    def _solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
+    def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
         columns = last | mapped(self._columns, slots._asdict() | last, count)
@@ -239,24 +269,26 @@ class GatheredImpulses(ContactImpulses):
             before, free = (
                 self._stacked(columns[x], y) for x, y in (("before", self.row_before), ("free", self.row_free))
             )
-            solution = without_gain(impulses, before, free, responded)
+            solution, left = without_gain(impulses, before, free, responded, self.at.memory.owed)
         else:
-            solution = impulses(True)
+            solution, left = impulses(True), 0.0
         p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
         w = pushed(solution.p)
         lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
         if self.system.layout.nw:
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
+        owed = self._owed(columns, p.reshape(k, 3), w, left) if self.bounces else 0.0
         after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
-        after |= {"rolling": columns["rolling"], "one_more": columns["one_more"][:, None]}
+        after |= {name: columns[name] for name in ("rolling", "waits")} | {"one_more": columns["one_more"][:, None]}
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        p, turned, slip, rolling, numbers = (part.ravel() for part in parts)
-        return Solved(w, Memory(p, turned, rows, slip, rolling, numbers, *self.counts(solution)), *lost)
+        p, turned, slip, rolling, waits, numbers = (part.ravel() for part in parts)
+        held = p, turned, rows, slip, rolling, waits, numbers
+        return Solved(w, Memory(*held, *self.counts(solution), owed), *lost)
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
-        places = self.element.remembered
+        places = self.element.places
         if len(table) <= places:
             return np.concatenate([table, np.zeros((places - len(table), table.shape[1]))])
 
@@ -274,7 +306,16 @@ class GatheredImpulses(ContactImpulses):
         return known_before(numbers, count, memory.numbers[:k], len(self.gathering), memory.by_place())
 
     def _columns(
-        self, number: Any, gap: Any, position: Any, normal: Any, p: Any, turned: Any, slip: Any, rolling: Any
+        self,
+        number: Any,
+        gap: Any,
+        position: Any,
+        normal: Any,
+        p: Any,
+        turned: Any,
+        slip: Any,
+        rolling: Any,
+        approach: Any,
     ) -> dict[str, Any]:
         """All that the problem needs of one contact."""
         gathering, h = self.gathering, self.h
@@ -287,9 +328,9 @@ class GatheredImpulses(ContactImpulses):
         contact = self.element.contact
         stuck = was_stuck(p, slip)
         rolling = rolling_velocity(before[1:3], p, rolling, stuck)
+        shift = normal_shift(contact, h, gap)
 
-        def shifted(bouncing: bool) -> np.ndarray:
-            shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
+        def shifted(shift: Any) -> np.ndarray:
             return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
 
         columns = {
@@ -299,17 +340,30 @@ class GatheredImpulses(ContactImpulses):
             "Y": carrier.Y.T,
             "before": before,
             "free": free,
-            "c": shifted(True),
+            "c": shifted(shift),
             "mu": friction_coefficient(law, before[1:3], stuck),
             "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
         }
+        columns |= {"gap": gap, "rolling": rolling, "waits": np.zeros(0)}
         if self.bounces:
-            columns["c_plain"] = shifted(False)
-        return columns | {"gap": gap, "rolling": rolling}
+            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (approach[0], p[0]))
+            columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
+        return columns
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""
         return np.concatenate([x[:, :3].ravel(), x[:, 3:].ravel(), rows])
+
+    def _owed(self, columns: dict[str, np.ndarray], p: np.ndarray, w: np.ndarray, left: Any) -> Any:
+        """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
+        v1 = self.velocity(w)
+
+        def step(J: Any, before: Any, waits: Any, approach: Any, p: Any) -> dict[str, Any]:
+            return {"taken": braking(waits[0], approach[0], p[0], before[0], J[0] @ v1)}
+
+        names = "J", "before", "waits", "approach"
+        taken = mapped(step, {name: columns[name] for name in names} | {"p": p})["taken"]
+        return clip(sum(taken), 0.0, maximum(left, 0.0))
 
     def _lost(
         self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray
@@ -326,7 +380,7 @@ class GatheredImpulses(ContactImpulses):
         return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
 
 
-def _state(x: Solved) -> dict[str, Any]:
+def as_state(x: Solved) -> dict[str, Any]:
     """As the numbers of a loop."""
     return {"w": x.w, "memory": x.memory.flat(), **{n: getattr(x, n) for n in ("impacts", "friction", "recovery")}}
 
