@@ -22,7 +22,8 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_or, map, maximum, minimum, repeat, visit, where
 
 from .arrays import chosen, largest_and_total, largest_size
-from .cones import Block, contact_block, contact_impulse
+from .cones import Block, contact_impulse
+from .contact_motion import ContactMotion, motion_block
 from .iteration import settled
 from .row_laws import ANY, Law, row_impulse
 
@@ -137,7 +138,7 @@ class Sweeps:
         self.motion = {"numbers": self.at} | {name: getattr(c, name) for name in names}
         if c.about:
             self.motion |= {"spins_a": c.spins_a, "spins_b": c.spins_b}
-        self.blocks = map(_block, {name: getattr(c, name) for name in names}, c.count)
+        self.blocks = map(motion_block, {name: getattr(c, name) for name in names}, c.count)
         sizes = self.blocks["size"]
         if c.about:
             spins = {"axes": c.axes, "spins_a": c.spins_a, "spins_b": c.spins_b}
@@ -353,54 +354,5 @@ class Sweeps:
         end = repeat(again, SLIPS, start, "done")
         return end["p"], end["slip"]
 
-    def motion_of(self, *numbers: Any) -> _Motion:
-        return _Motion(self.contacts.about, *numbers)
-
-
-class _Motion:
-    """How one contact moves its two bodies; see `BodyContacts`."""
-
-    def __init__(
-        self,
-        about: tuple[int, ...],
-        numbers: np.ndarray,
-        axes: np.ndarray,
-        levers_a: np.ndarray,
-        levers_b: np.ndarray,
-        turns_a: np.ndarray,
-        turns_b: np.ndarray,
-        light_a: Any,
-        light_b: Any,
-        spins_a: Any = (),
-        spins_b: Any = (),
-    ) -> None:
-        self.about, self.numbers, self.axes, self.light = about, numbers, axes, (light_a, light_b)
-        self.levers, self.turns, self.spins = (levers_a, levers_b), (turns_a, turns_b), (spins_a, spins_b)
-
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """(3, 6) of both bodies: velocities along the axes per velocity of the body."""
-        first, second = (np.concatenate([self.axes, levers], axis=1) for levers in self.levers)
-        return first, -second
-
-    def velocity(self, rows: np.ndarray) -> np.ndarray:
-        """(3 + m,) of two bodies' velocities (2, 6)."""
-        a, b = rows
-        along = self.axes @ (a[:3] - b[:3]) + self.levers[0] @ a[3:] - self.levers[1] @ b[3:]
-        return np.concatenate([along, [self.axes[k] @ (a[3:] - b[3:]) for k in self.about]])
-
-    def moved(self, rows: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The rows (2, 6) after impulses p (3 + m,)."""
-        push = self.axes.T @ p[:3]
-        sides = []
-        for row, sign, light, turns, spins in zip(rows, (1.0, -1.0), self.light, self.turns, self.spins, strict=True):
-            turn = turns.T @ p[:3]
-            for j in range(len(self.about)):
-                turn = turn + spins[j] * p[3 + j]
-            sides.append(np.concatenate([row[:3] + (sign * light) * push, row[3:] + sign * turn]))
-        return np.array(sides)
-
-
-def _block(axes: Any, levers_a: Any, levers_b: Any, turns_a: Any, turns_b: Any, light_a: Any, light_b: Any) -> Any:
-    """The block of a contact, by name in the order of `Block`; one that moves nothing gets a block that has slopes."""
-    W = (light_a + light_b) * np.eye(3) + levers_a @ turns_a.T + levers_b @ turns_b.T
-    return contact_block(W + where(light_a + light_b > 0.0, 0.0, 1.0) * np.eye(3))._asdict()
+    def motion_of(self, *numbers: Any) -> ContactMotion:
+        return ContactMotion(self.contacts.about, *numbers)
