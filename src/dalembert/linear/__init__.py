@@ -4,9 +4,11 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
+from .arrays import by_contact, flat, largest_size
 from .body_impulses import BodyContacts, Sweeps
 from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
+from .colours import coloured, ordered
 from .cones import contact_error
 from .crowd import CrowdProblem, LinkContacts, LinkSweeps
 from .crowd_part import solved_crowd
@@ -48,17 +50,22 @@ __all__ = [
     "Rows",
     "SharingFactor",
     "Sweeps",
+    "by_contact",
+    "coloured",
     "constraint_impulses",
     "contact_error",
     "elimination_order",
     "factor",
     "factor_entries",
     "factor_semidefinite",
+    "flat",
     "gram",
     "impulses_from_rest",
     "is_zero",
+    "largest_size",
     "looped_impulses",
     "nonzeros",
+    "ordered",
     "row_impulse",
     "solve",
     "solve_elastic",

@@ -1,9 +1,9 @@
 """Impulses of contacts between loose bodies, and of links of robots with these and each other: see `impulses`.
 
 Velocities are rows of six numbers in one table: those of all joints, in coordinates in which their inertia is the
-identity, six to a row; then those of loose bodies, as in `body_impulses`. A contact of loose bodies moves two rows, one of a
-link the row of the loose body that it meets and all those of joints. Sweeps go over both kinds of contacts and over
-rows of joints, as stops; Newton steps solve for the islands that these leave unsettled, together with all joints.
+identity, six to a row; then those of loose bodies, as in `body_impulses`. A contact of loose bodies moves two rows, one
+of a link the row of the loose body that it meets and all those of joints. Sweeps go over both kinds of contacts and
+over rows of joints, as stops; Newton steps solve for the islands that these leave unsettled, together with all joints.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class LinkContacts(NamedTuple):
     mu: np.ndarray
     about: tuple[int, ...]
     count: Any
+    group: Any = None  # all of them move joints
 
 
 class LinkMotion:
@@ -188,7 +189,7 @@ class CrowdProblem(Problem):
         return new, slips, w, most, moved, rows
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
-        """Laws that give way about the impulses `held`, at velocities u; A is K of each contact and row: see `solve`."""
+        """Laws that give way about impulses `held`, at velocities u; A is K of each contact and row: see `solve`."""
         (parts, rows), (velocities, row_velocities) = self.split(held), self.split(u)
         push, after, stiffness = np.zeros(SIZE * self.table_rows), [], []
         for kind, x, y in zip(self.kinds, parts, velocities, strict=True):
@@ -263,6 +264,12 @@ class CrowdProblem(Problem):
         return solve_blocks(self.pattern, table, b.reshape(-1, SIZE)).ravel()
 
 
+class _Places(NamedTuple):
+    """All contacts of all kinds; places without one count as 0."""
+
+    count: Any = None
+
+
 class CrowdSweeps(Sweeps):
     """Sweeps over all kinds of contacts of a problem, and rows, whose impulses are rows of the table behind the others.
 
@@ -273,6 +280,8 @@ class CrowdSweeps(Sweeps):
         self.problem, self.row_start, first = problem, row_start, problem.kinds[0]
         self.bodies = problem.table_rows - (-len(row_start) // SIZE)
         self.tolerance, self.finer = first.tolerance, first.finer
+        self.contacts = _Places()  # type: ignore[assignment]
+        self.row_change: Any = 0.0  # the largest velocity of a row that the last sweep there and back changed
 
     def scale(self, p: np.ndarray) -> Any:
         """Of the velocities at work."""
@@ -299,26 +308,26 @@ class CrowdSweeps(Sweeps):
         added: Callable[..., dict[str, Any]],
         states: dict[str, np.ndarray],
         w: np.ndarray,
-        carry: dict[str, Any],
         reverse: bool,
     ) -> dict[str, np.ndarray]:
         """Kind after kind, then rows; in reverse from the last."""
         parts = {name: self._by_kind(x) for name, x in states.items()}
-        order, results = list(enumerate(self.problem.kinds)), {}
-        table, most, carried = w, 0.0, dict(carry)
+        order, results, table = list(enumerate(self.problem.kinds)), {}, w
         if reverse:
-            table, most = self._rows_swept(table, most)
+            table, self.row_change = self._rows_swept(table, self.row_change)
         for i, kind in order[::-1] if reverse else order:
             of_kind = {name: x[i][1] for name, x in parts.items()}
-            results[i] = kind._each(begin, added, of_kind, table, carried, reverse)
-            table, most = results[i]["table"], maximum(most, results[i]["most"])
-            carried = {name: results[i][name] for name in carried}
+            results[i] = kind._each(begin, added, of_kind, table, reverse)
+            table = results[i]["table"]
         if not reverse:
-            table, most = self._rows_swept(table, most)
-        apart = {"table", "most", *carried}
-        names = [name for name in results[0] if name not in apart]
-        every = {name: np.concatenate([results[i][name] for i, _ in order]) for name in names}
-        return every | carried | {"table": table, "most": most}
+            table, self.row_change = self._rows_swept(table, 0.0)
+        names = [name for name in results[0] if name != "table"]
+        return {name: np.concatenate([results[i][name] for i, _ in order]) for name in names} | {"table": table}
+
+    def _back(self, there: Any) -> Any:
+        """As of contacts alone, with the changes of rows."""
+        back = super()._back(there)
+        return back._replace(change=maximum(back.change, self.row_change))
 
     def _rows_swept(self, table: np.ndarray, most: Any) -> tuple[np.ndarray, Any]:
         """The table after each row in turn."""

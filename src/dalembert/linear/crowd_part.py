@@ -127,7 +127,9 @@ class UnsettledCrowd:
         contacts, none = kind.contacts, -1.0
 
         def renumbered(read: Any, pair: Any) -> dict[str, Any]:
-            return {"at": np.array([where(x < float(n), self.joints + y[0], none) for x, y in zip(pair, read)])}
+            return {
+                "at": np.array([where(x < float(n), self.joints + y[0], none) for x, y in zip(pair, read, strict=True)])
+            }
 
         if isinstance(kind, LinkSweeps):
             at = visit(renumbered, {"pair": pairs}, places, pairs, count=contacts.count)["at"]

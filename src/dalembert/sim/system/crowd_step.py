@@ -26,6 +26,7 @@ from dalembert.linear import (
     LinkSweeps,
     Rows,
     Sweeps,
+    largest_size,
     solved_crowd,
 )
 from dalembert.math import abs as absolute
@@ -36,6 +37,7 @@ from .contact_problem import (
     ContactImpulses,
     Situated,
     Solved,
+    bounced,
     finer_tolerance,
     friction_coefficient,
     normal_shift,
@@ -46,7 +48,7 @@ from .contact_problem import (
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .paired_contacts import PlacedBodies
-from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, Side, largest_of
+from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, Side
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -127,10 +129,10 @@ class LinkImpulses(SceneImpulses):
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m :], stuck)
+            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], stuck)
+            shift = normal_shift(contact, h, gap)
 
-            def shifted(bouncing: bool) -> np.ndarray:
-                shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
+            def shifted(shift: Any) -> np.ndarray:
                 return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
 
             turning = np.array([[0.0, 0.0, 0.0, *axes[k]] for k in about]).reshape(m, SIZE)
@@ -143,15 +145,21 @@ class LinkImpulses(SceneImpulses):
                 "Y": sign * Y,
                 "B": whitened(carrier.Y.T, self.links.mass.r),
                 "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in about], object),
-                "c": shifted(True),
+                "c": shifted(shift),
                 "mu": friction_coefficient(law, before[1:3], stuck),
                 "before": before,
                 "free": free,
                 "p": p,
                 "slip": slip,
                 "rolling": rolling,
+                "waits": np.zeros(0),
             }
-            return columns | ({"c_plain": shifted(False)} if self.bounces else {})
+            if self.bounces:
+                waited = last[6 + m]
+                bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (waited, p[0]))
+                columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waited": waited}
+                columns["waits"] = np.array([bounce.approach])
+            return columns
 
         sides = visit(
             lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, np.zeros((1, 1)), count=touching.count
@@ -207,7 +215,8 @@ class CrowdImpulses(ContactImpulses):
             else:
                 names = set(BodyContacts._fields) & set(columns) - {"c"}
                 first, second = (_rows_of(x, self.joints, n) for x in touching.bodies.T)
-                both = BodyContacts(first=first, second=second, **shared, **{name: columns[name] for name in names})
+                named = {name: columns[name] for name in names} | {"group": touching.group}
+                both = BodyContacts(first=first, second=second, **shared, **named)
                 kinds.append(Sweeps(both, self.joints + n, tolerance, finer))
         return CrowdProblem(kinds, self._joint_rows(), self.moving.inertia)
 
@@ -220,7 +229,7 @@ class CrowdImpulses(ContactImpulses):
     def solved(self) -> Solved:
         """All impulses on their laws."""
         contact, memory = self.element.contact, self.at.memory
-        motion = [largest_of({"before": kind.columns["before"]}, kind.touching.count) for kind in self.kinds]
+        motion = [largest_size(kind.columns["before"], kind.touching.count) for kind in self.kinds]
         motion += [absolute(x) for x in self.v]
         finer = finer_tolerance(contact.tolerance, reduce(maximum, motion), memory.passes, FINEST)
         problem = self._problem(True, finer)
@@ -235,25 +244,27 @@ class CrowdImpulses(ContactImpulses):
         def responded(p: np.ndarray) -> np.ndarray:
             return problem.along(problem.pushed(p))
 
-        if any(kind.bounces for kind in self.kinds):
+        if self.element.bounces:
             before = problem.joined([kind.columns["before"] for kind in self.kinds], self.row_before)
             free = problem.joined([kind.columns["free"] for kind in self.kinds], self.row_free)
-            solution = without_gain(impulses, before, free, responded)
+            solution, left = without_gain(impulses, before, free, responded, memory.owed)
         else:
-            solution = impulses(True)
-        return self._result(problem, solution)
+            solution, left = impulses(True), 0.0
+        return self._result(problem, solution, left)
 
-    def _result(self, problem: CrowdProblem, solution: ConstraintImpulses) -> Solved:
+    def _result(self, problem: CrowdProblem, solution: ConstraintImpulses, left: Any) -> Solved:
         """The velocities of loose bodies, and what the step remembers."""
         pushed = problem.pushed(solution.p)
         motion, start = self.moving.motion, SIZE * self.joints
         self.loose_velocities = motion[:, 10:16] + motion[:, 16:22] + pushed[start:].reshape(-1, SIZE)
         w = problem.of_joints(pushed) / self.root
         (parts, rows), slips = problem.split(solution.p), problem.slips(solution.slip)
-        lost = [0.0, 0.0, 0.0]
-        if self.system.layout.nw:
-            changes, _ = problem.split(problem.along(pushed))
-            for kind, p, du in zip(self.kinds, parts, changes, strict=True):
+        lost, owed = [0.0, 0.0, 0.0], 0.0
+        changes, _ = problem.split(problem.along(pushed))
+        for kind, p, du in zip(self.kinds, parts, changes, strict=True):
+            if self.element.bounces:
+                owed = owed + kind.owed(p, du, left - owed)
+            if self.system.layout.nw:
                 lost = [x + y for x, y in zip(lost, kind.lost(p, du), strict=True)]
         memory = self.at.memory
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
@@ -265,11 +276,13 @@ class CrowdImpulses(ContactImpulses):
             rows,
             np.concatenate(slips),
             np.concatenate([kind.columns["rolling"].ravel() for kind in self.kinds]),
+            np.concatenate([kind.columns["waits"].ravel() for kind in self.kinds]),
             np.concatenate([kind.columns["one_more"] for kind in self.kinds]),
             counts[0],
             counts[1],
             unsettled,
             counts[3],
+            owed,
             memory.crowded + crowded,
         )
         return Solved(w, after, *lost)
@@ -298,7 +311,8 @@ def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:
             return x[width * at : width * end]
 
         arrays = part(memory.contacts, 3), part(memory.turned, m), np.zeros(0), part(memory.slip, 1)
-        parts.append(Memory(*arrays, part(memory.rolling, 2), part(memory.numbers, 1), *memory[6:]))
+        approach = part(memory.approach, len(memory.approach) // len(memory.slip))
+        parts.append(Memory(*arrays, part(memory.rolling, 2), approach, part(memory.numbers, 1), *memory[7:]))
         at = end
     return parts
 
