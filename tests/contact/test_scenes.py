@@ -9,7 +9,7 @@ import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot
 from dalembert.backends import interpreter
-from dalembert.contact import candidates, scene
+from dalembert.contact import bounds, candidates, scene
 from dalembert.graph import jacobian, trace
 from dalembert.model.geometry import Box, Sphere, Surface
 from dalembert.sim.elements import contact as element
@@ -110,7 +110,7 @@ def test_twelve_cubes_stay_where_they_stand():
 
 
 def test_how_far_a_body_may_move_has_slopes_where_it_is_at_rest():
-    ahead = trace(lambda x: jacobian([scene.possible_motion(STEP, x[:3], x[3:], 0.1)], x), {"x": 6})
+    ahead = trace(lambda x: jacobian([bounds.possible_motion(STEP, x[:3], x[3:], 0.1)], x), {"x": 6})
     (slopes,) = interpreter.run(ahead, {"x": np.zeros((1, 6))}).values()
     assert np.array_equal(slopes.ravel(), np.zeros(6))
 

@@ -18,19 +18,17 @@ from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
-from dalembert.collision.hulls import Hull, hull
 from dalembert.linear import coloured, ordered
-from dalembert.math import lookup, minimum, sqrt, visit, where
+from dalembert.math import lookup, minimum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Closure, Model
-from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Sphere
-from dalembert.solids.primitives import reach
+from dalembert.model.geometry import Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
+from .bounds import Solid, bounded
 from .candidates import WORLD, Patch, like, moves
-from .gathering import AHEAD, NEAR
-from .laws import ContactLaw
+from .gathering import NEAR
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
 PAIRS = 250  # of a kind: as many have room in any case
@@ -38,7 +36,6 @@ POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time of a loose body, wh
 POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
 CROWD = 4  # loose bodies beside links from which on they are looped over
-TINY = 1e-30  # added to squares, so that roots have slopes where nothing moves
 POSE = 12  # numbers of a pose: rotation, position
 WIDTH = 13  # numbers of a row: a pose, and how far a body may move; or a contact
 
@@ -58,16 +55,6 @@ class Touching(NamedTuple):
     group: np.ndarray
     count: Any
     lost: Any
-
-
-class _Solid(NamedTuple):
-    """A shape on a body by number: placement in it, radius of a ball around it, half the sides of a box around it."""
-
-    body: int
-    placement: Pose
-    shape: Shape
-    radius: float
-    half: np.ndarray
 
 
 class _Group(NamedTuple):
@@ -271,7 +258,7 @@ class Scene:
         n = len(group.patches)
         room = min(n, max(PAIRS_PER_BODY * self.world + MORE, PAIRS))
         solids: dict[Any, int] = {}
-        every: list[_Solid] = []
+        every: list[Solid] = []
         pairs = np.zeros((n, 2), int)
         for k, patch in enumerate(group.patches):
             for side, (index, shape) in enumerate(((patch.first, patch.shape), (patch.second, patch.other))):
@@ -279,7 +266,7 @@ class Scene:
                 key = body, id(shape), placement.R.tobytes(), placement.p.tobytes()
                 if key not in solids:
                     solids[key] = len(every)
-                    every.append(_bounded(body, placement, shape))
+                    every.append(bounded(body, placement, shape))
                 pairs[k, side] = solids[key]
         bounds = self._bounds(every, placed)
         first, second = (bounds[pairs[:, side]] for side in (0, 1))
@@ -306,7 +293,7 @@ class Scene:
         count = minimum(found["count"], float(room))
         return found["table"][:, 0], count, found["count"] - count
 
-    def _bounds(self, solids: list[_Solid], placed: np.ndarray) -> np.ndarray:
+    def _bounds(self, solids: list[Solid], placed: np.ndarray) -> np.ndarray:
         """(m, 17) of each solid: centre, radius of the ball around it, how far it may move, box around it, its axes."""
 
         def one(row: Any, place: Any, radius: Any, half: Any) -> dict[str, Any]:
@@ -339,72 +326,6 @@ def _contact(number: Any, bodies: Sequence[Any], gap: Any, position: np.ndarray,
     """The row of a contact."""
     row = [number, *bodies, gap, *position, *normal]
     return np.array([*row, *[0.0] * (WIDTH - len(row))])
-
-
-def _bounded(body: int, placement: Pose, shape: Any) -> _Solid:
-    """A shape with what bounds it. The box is about the origin of the shape's frame."""
-    axes = np.concatenate([np.eye(3), -np.eye(3)])
-    extents = _extent(shape, axes)
-    half = np.maximum(extents[:3], extents[3:])
-    ball = float(extents.max() if isinstance(shape, Sphere) else np.linalg.norm(half))
-    return _Solid(body, placement, shape, ball, half)
-
-
-def _extent(shape: Any, directions: np.ndarray) -> np.ndarray:
-    if isinstance(shape, Plane):
-        return np.full(len(directions), np.inf)
-    if isinstance(shape, Mesh | Polyhedron | Hull):
-        convex = shape if isinstance(shape, Hull) else hull(shape)
-        return np.max(directions @ convex.vertices.T, axis=1)
-    return reach(shape, directions)
-
-
-class Deepest(NamedTuple):
-    """A point that may touch: its name, gap [m] and law."""
-
-    name: str
-    gap: float
-    law: ContactLaw
-
-
-def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
-    """The point that is deepest at q (nq,); pairs whose bounds are apart are not looked at."""
-    X = poses(model, q)
-    radii: dict[int, float] = {}
-
-    def ball(shape: Any, placed: Pose) -> tuple[np.ndarray, float]:
-        if id(shape) not in radii:
-            radii[id(shape)] = _bounded(0, placed, shape).radius
-        return placed.p, radii[id(shape)]
-
-    point = Deepest(patches[0].names[0], np.inf, patches[0].law)
-    for patch in patches:
-        if patch.ground is None and patch.other is not None and patch.other_placement is not None:
-            a, b = X[patch.first] @ patch.placement, X[patch.second] @ patch.other_placement
-            (p, r), (o, s) = ball(patch.shape, a), ball(patch.other, b)
-            if np.linalg.norm(p - o) > r + s:
-                continue
-        for label, witness in zip(patch.names, patch.witnesses(X), strict=True):
-            if witness.distance < point.gap:
-                point = Deepest(label, float(witness.distance), patch.law)
-    return point
-
-
-def body_radius(body: Body) -> float:
-    """A ball around the centre of mass that holds all collision shapes of a body [m]."""
-    radii = [0.0]
-    for part in body.parts:
-        for geometry in part.geometry:
-            if geometry.role == "collision" and not isinstance(geometry.shape, Plane):
-                solid = _bounded(0, part.placement @ geometry.placement, geometry.shape)
-                radii.append(float(np.linalg.norm(solid.placement.p - body.inertia.com)) + solid.radius)
-    return max(radii)
-
-
-def possible_motion(h: Any, velocity: np.ndarray, spin: np.ndarray, radius: Any) -> Any:
-    """How far points of a body may move in the time in which contacts are looked for [m]."""
-    speed, turning = (sqrt(dot(x, x) + TINY) for x in (velocity, spin))
-    return AHEAD * h * (speed + radius * turning)
 
 
 def _looked_up(table: np.ndarray, number: Any) -> np.ndarray:

@@ -10,12 +10,13 @@ from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
 from .colours import coloured, ordered
 from .cones import contact_error
-from .crowd import CrowdProblem, LinkContacts, LinkSweeps
+from .crowd import CrowdProblem
 from .crowd_part import solved_crowd
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import Carrier, Moment, Rows, constraint_impulses
 from .iteration import ConstraintImpulses
+from .link_contacts import LinkContacts, LinkSweeps
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic

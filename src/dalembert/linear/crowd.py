@@ -15,87 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, map, maximum, visit, where
+from dalembert.math import maximum
 
 from .block_elimination import BlockPattern, pattern_of_flags, solve_blocks
 from .body_impulses import Sweeps
 from .body_problem import body_inertia
-from .cones import Block, contact_block, yielding_contact
-from .impulses import Rows, chosen_contact
+from .contact_kinds import kind_chosen, kind_marked, kind_power, kind_stiffened, kind_yielding
+from .impulses import Rows
 from .iteration import Problem, Yielding
+from .link_contacts import SIZE
 
-SIZE = 6  # numbers of a row
-NOTHING = np.zeros((1, 1))  # a table that is not used
 IDENTITY = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])  # inertia of a row of joints: see `body_inertia`
-
-
-class LinkContacts(NamedTuple):
-    """Of k contacts of links, the first `count`, with m axes of friction about them.
-
-    loose (k,): the row of the loose body that a link meets; one that is none's moves nothing. J, Y (k, 3 + m, 6):
-    velocities along the axes, and about them, per velocity of that body, and what unit impulses change of it. B (k,
-    3 + m, 6 r): both of joints. reach (k, m) [m], c (k, 3 + m), mu (k,), about: as of `BodyContacts`.
-    """
-
-    loose: np.ndarray
-    J: np.ndarray
-    Y: np.ndarray
-    B: np.ndarray
-    reach: np.ndarray
-    c: np.ndarray
-    mu: np.ndarray
-    about: tuple[int, ...]
-    count: Any
-    group: Any = None  # all of them move joints
-
-
-class LinkMotion:
-    """How one contact of a link moves a loose body, and joints."""
-
-    def __init__(self, numbers: np.ndarray, J: np.ndarray, Y: np.ndarray, B: np.ndarray) -> None:
-        self.numbers, self.J, self.Y, self.B = numbers, J, Y, B
-
-    def velocity(self, rows: np.ndarray) -> np.ndarray:
-        """(3 + m,) of the velocities of its rows."""
-        return self.J @ rows[0] + self.B @ rows[1:].ravel()
-
-    def moved(self, rows: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The rows after impulses p (3 + m,)."""
-        joints = rows[1:] + (self.B.T @ p).reshape(-1, SIZE)
-        return np.concatenate([(rows[0] + self.Y.T @ p)[None], joints])
-
-    def sides(self) -> list[np.ndarray]:
-        """(3 + m, 6) of each row: velocities per velocity of it."""
-        return [self.J, *np.split(self.B, self.B.shape[1] // SIZE, axis=1)]
-
-
-class LinkSweeps(Sweeps):
-    """Sweeps over contacts of links; rows: of the table, those of joints first."""
-
-    def __init__(self, contacts: LinkContacts, rows: int, tolerance: Any, finer: Any) -> None:
-        self.bodies, self.tolerance, self.finer = rows, tolerance, finer
-        self.contacts = contacts  # type: ignore[assignment]
-        joints = contacts.B.shape[2] // SIZE
-        numbers = np.tile(np.arange(float(joints)), (len(contacts.mu), 1))
-        self.at = np.concatenate([contacts.loose[:, None], numbers], axis=1)
-        self.motion = {"numbers": self.at, "J": contacts.J, "Y": contacts.Y, "B": contacts.B}
-        self.blocks = map(_block, {"J": contacts.J, "Y": contacts.Y, "B": contacts.B}, contacts.count)
-        self.sizes = self.blocks["size"]
-        if contacts.about:
-            self.gains = self.blocks.pop("gains")
-            self.sizes = np.concatenate([self.sizes, self.gains], axis=1)
-
-    def motion_of(self, *numbers: Any) -> Any:
-        """Of one contact."""
-        return LinkMotion(*numbers)
-
-
-def _block(J: Any, Y: Any, B: Any) -> dict[str, Any]:
-    """The block of a contact, and velocities per moment about its axes; one that moves nothing gets a block as well."""
-    W = J[:3] @ Y[:3].T + B[:3] @ B[:3].T
-    W = W + where(W[0, 0] + W[1, 1] + W[2, 2] > 0.0, 0.0, 1.0) * np.eye(3)
-    turned = [J[i] @ Y[i] + B[i] @ B[i] for i in range(3, len(J))]
-    return contact_block(W)._asdict() | ({"gains": np.array(turned)} if turned else {})
 
 
 class CrowdProblem(Problem):
@@ -154,7 +84,8 @@ class CrowdProblem(Problem):
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (6 n,) of all impulses."""
         parts, rows = self.split(p)
-        w = sum(kind.pushed(x).ravel() for kind, x in zip(self.kinds, parts, strict=True))
+        tables = [kind.pushed(x).ravel() for kind, x in zip(self.kinds, parts, strict=True)]
+        w = np.sum(tables, axis=0) if len(tables) > 1 else tables[0]
         return self.moved_joints(w, self.rows.carrier.Y @ rows) if len(rows) else w
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
@@ -185,15 +116,14 @@ class CrowdProblem(Problem):
             before = self.of_joints(w)
             rows, joints, changes = self.rows.swept(rows, before)
             w, most = self.moved_joints(w, joints - before), reduce(maximum, changes, most)
-        new, slips, moved = (list(x) for x in zip(*after, strict=True))
-        return new, slips, w, most, moved, rows
+        return *([x[i] for x in after] for i in (0, 1)), w, most, [x[2] for x in after], rows
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about impulses `held`, at velocities u; A is K of each contact and row: see `solve`."""
         (parts, rows), (velocities, row_velocities) = self.split(held), self.split(u)
         push, after, stiffness = np.zeros(SIZE * self.table_rows), [], []
         for kind, x, y in zip(self.kinds, parts, velocities, strict=True):
-            each = _yielding(kind, x, y, give)
+            each = kind_yielding(kind, x, y, give)
             push = push + each["table"].ravel()
             after.append(each["p"])
             stiffness.append(each["K"].reshape(len(x), -1))
@@ -207,8 +137,8 @@ class CrowdProblem(Problem):
         """Impulses p of such laws, and du · (p − held)."""
         (parts, rows), (at, row_at), (along, row_along) = (self.split(x) for x in (held, u, du))
         after, total = [], 0.0
-        for kind, *numbers in zip(self.kinds, parts, at, along, strict=True):
-            each = _power(kind, *numbers, give)
+        for kind, x, u_kind, du_kind in zip(self.kinds, parts, at, along, strict=True):
+            each = kind_power(kind, x, u_kind, du_kind, give)
             total = total + each["power"]
             after.append(each["p"])
         if len(rows):
@@ -221,7 +151,7 @@ class CrowdProblem(Problem):
         (parts, rows), (at, row_at) = self.split(p), self.split(u)
         most, after, slips = 0.0, [], []
         for kind, *numbers in zip(self.kinds, parts, at, strict=True):
-            each = _chosen(kind, *numbers)
+            each = kind_chosen(kind, *numbers)
             most = maximum(most, each["most"])
             after.append(each["p"])
             slips.append(each["slip"])
@@ -239,7 +169,7 @@ class CrowdProblem(Problem):
         for i in range(self.joints):
             flags[i * n : i * n + self.joints] = 1.0
         for kind in self.kinds:
-            flags = _marked(kind, flags, n)
+            flags = kind_marked(kind, flags, n)
         rows = None if self.body_count is None else self.body_count + float(self.joints)
         return pattern_of_flags(n, flags, rows)
 
@@ -252,7 +182,7 @@ class CrowdProblem(Problem):
         for kind in self.kinds:
             size = len(kind.contacts.mu) * self.width**2
             K, at = A[at : at + size].reshape(-1, self.width, self.width), at + size
-            table = _stiffened(kind, K, table, n)
+            table = kind_stiffened(kind, K, table, n)
         table = table.astype(object)
         J = np.zeros((len(self.rows.c), SIZE * self.joints), object)
         J[:, : self.rows.carrier.X.shape[0]] = self.rows.carrier.J
@@ -343,94 +273,3 @@ class CrowdSweeps(Sweeps):
     def rows_of(self, w: np.ndarray) -> np.ndarray:
         """The impulses of rows in a table."""
         return w[self.problem.table_rows :].ravel()[: len(self.row_start)]
-
-
-# ---- one kind of contacts
-
-
-def _sides(contact: Any) -> list[np.ndarray]:
-    """(3 + m, 6) of each row that a contact moves: velocities per velocity of it."""
-    if isinstance(contact, LinkMotion):
-        return contact.sides()
-    turns = np.array([[0.0, 0.0, 0.0, *contact.axes[k]] for k in contact.about]).reshape(-1, SIZE)
-    first, second = contact.rows()
-    return [np.concatenate([first, turns]), np.concatenate([second, -turns])]
-
-
-def _laws(kind: Sweeps) -> dict[str, np.ndarray]:
-    """Of each contact: velocity per impulse, friction, and moments per normal impulse."""
-    return {"sizes": kind.sizes, "mu": kind.contacts.mu, "levers": kind.contacts.reach}
-
-
-def _yielding(kind: Sweeps, held: np.ndarray, u: np.ndarray, give: Any) -> dict[str, np.ndarray]:
-    """Impulses "p" of laws that give way, K of each contact, and what pushes the rows of the table."""
-    motion = len(kind.motion)
-
-    def one(rows: Any, *numbers: Any) -> dict[str, Any]:
-        contact = kind.motion_of(*numbers[:motion])
-        held, u, *law = numbers[motion:]
-        p, K = yielding_contact(*law, held, u, give)
-        push = [row + side.T @ (p - held) for row, side in zip(rows, _sides(contact), strict=True)]
-        return {"rows": np.array(push), "to": contact.numbers, "p": p, "K": K}
-
-    items = kind.motion | {"held": held, "u": u} | _laws(kind)
-    return visit(one, items, np.zeros((kind.bodies, SIZE)), kind.at, count=kind.contacts.count)
-
-
-def _power(kind: Sweeps, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> dict[str, Any]:
-    """Impulses "p" of such laws, and their "power" du · (p − held)."""
-
-    def one(_: Any, power: Any, held: Any, u: Any, du: Any, *law: Any) -> dict[str, Any]:
-        p, _ = yielding_contact(*law, held, u, give)
-        return {"power": power + du @ (p - held), "p": p}
-
-    items = {"held": held, "u": u, "du": du} | _laws(kind)
-    return visit(one, items, NOTHING, carry={"power": 0.0}, count=kind.contacts.count)
-
-
-def _chosen(kind: Sweeps, p: np.ndarray, u: np.ndarray) -> dict[str, Any]:
-    """Impulses "p" and "slip" of each contact alone, and the velocity that changes "most"."""
-    names = Block._fields
-
-    def one(_: Any, most: Any, *numbers: Any) -> dict[str, Any]:
-        block = Block(*numbers[: len(names)])
-        p, u, size, mu, levers = numbers[len(names) :]
-        new, slip, moved = chosen_contact(block, mu, levers, size, p, u)
-        return {"p": new, "slip": slip, "most": reduce(maximum, [most, moved, *(size * absolute(new - p))])}
-
-    items = {name: kind.blocks[name] for name in names} | {"p before": p, "u": u} | _laws(kind)
-    return visit(one, items, NOTHING, carry={"most": 0.0}, count=kind.contacts.count)
-
-
-def _places(kind: Sweeps, n: int) -> np.ndarray:
-    """(k, s²): numbers of the blocks of a system of n rows that each contact stiffens; −1: none."""
-
-    def one(numbers: Any) -> dict[str, Any]:
-        inside = [logical_and(x >= 0.0, x < float(n)) for x in numbers]
-        pairs = [(i, j) for i in range(len(numbers)) for j in range(len(numbers))]
-        places = [where(logical_and(inside[i], inside[j]), numbers[i] * float(n) + numbers[j], -1.0) for i, j in pairs]
-        return {"places": np.array(places)}
-
-    return map(one, {"numbers": kind.at}, kind.contacts.count)["places"]
-
-
-def _marked(kind: Sweeps, flags: np.ndarray, n: int) -> np.ndarray:
-    """1 in flags (n², 1) for the blocks of contacts."""
-
-    def one(_: Any, places: Any) -> dict[str, Any]:
-        return {"rows": np.ones((len(places), 1)), "to": places}
-
-    return visit(one, {"places": _places(kind, n)}, flags, count=kind.contacts.count)["table"]
-
-
-def _stiffened(kind: Sweeps, K: np.ndarray, table: np.ndarray, n: int) -> np.ndarray:
-    """The blocks (n², 36) of a system with Jᵀ K J of contacts."""
-    places = _places(kind, n)
-
-    def one(rows: Any, places: Any, *numbers: Any) -> dict[str, Any]:
-        *motion, K = numbers
-        sides = _sides(kind.motion_of(*motion))
-        more = [left.T @ K @ right for left in sides for right in sides]
-        return {"rows": rows + np.array([x.ravel() for x in more]), "to": places}
-
-    return visit(one, {"places": places} | kind.motion | {"K": K}, table, places, count=kind.contacts.count)["table"]

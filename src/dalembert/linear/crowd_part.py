@@ -13,9 +13,10 @@ from dalembert.math import map, maximum, repeat, take, visit, where
 from .body_impulses import BodyContacts, Sweeps
 from .body_parts import NAMES, TURNING
 from .body_problem import PACE
-from .crowd import IDENTITY, CrowdProblem, CrowdSweeps, LinkSweeps
+from .crowd import IDENTITY, CrowdProblem, CrowdSweeps
 from .islands import fitting_islands, gathered, labels_of, listed_bodies
 from .iteration import ROUNDS, ConstraintImpulses, Iteration, settled
+from .link_contacts import LinkSweeps
 
 MOST = 48  # bodies of islands that Newton steps solve for together
 SLOWER = 0.9  # a sweep over all that leaves more than this share of the changes before it is followed by Newton steps
@@ -134,7 +135,7 @@ class UnsettledCrowd:
         if isinstance(kind, LinkSweeps):
             at = visit(renumbered, {"pair": pairs}, places, pairs, count=contacts.count)["at"]
             count = where(self.with_joints > 0.5, contacts.count, 0.0)
-            part = contacts._replace(loose=at[:, 0], count=count)  # type: ignore[attr-defined]
+            part = kind.links._replace(loose=at[:, 0], count=count)
             return LinkSweeps(part, rows, kind.tolerance, kind.finer), None, *start
         names = NAMES + (TURNING if contacts.about else ())
         columns = {name: getattr(contacts, name) for name in names} | {"p": start[0], "slip": start[1], "pair": pairs}
@@ -182,8 +183,8 @@ def _restored(numbers: tuple[np.ndarray, Any], new: np.ndarray, old: np.ndarray,
 
 def _listed(pairs: list[np.ndarray], counts: list[Any], none: float) -> tuple[np.ndarray, Any]:
     """The pairs of all kinds in one list, and how many there are."""
-    table, end = np.full((sum(len(x) for x in pairs), 2), none), 0.0
-
+    table = np.full((sum(len(x) for x in pairs), 2), none)
+    end: Any = 0.0
     for each, count in zip(pairs, counts, strict=True):
 
         def put(_: Any, at: Any, pair: Any) -> dict[str, Any]:

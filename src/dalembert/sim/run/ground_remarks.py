@@ -6,9 +6,9 @@ import numpy as np
 
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Contact, candidates
+from dalembert.contact.bounds import deepest
 from dalembert.contact.candidates import in_the_ground, law_sources
 from dalembert.contact.meshes import mesh_remarks
-from dalembert.contact.scene import deepest
 from dalembert.model import Model
 
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algorithms import poses
+from dalembert.contact.bounds import body_radius
 from dalembert.contact.gathering import Motions, freedom_signs, law_of
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.scene import Scene, Touching, body_radius
+from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
     BodyContacts,
     Carrier,
@@ -102,7 +103,7 @@ class LinkImpulses(SceneImpulses):
     def __init__(self, at: Situated, linked: LinkedModel, motions: Motions, *scene: Any) -> None:
         self.at, self.motions, self.links = at, motions, at.bodies
         bodies = scene[0].scene
-        pairs = [(linked.index[body.index], -1) for body in bodies.links]
+        pairs = [(linked.number[body.index], -1) for body in bodies.links]
         self.loose_count = len(bodies.loose)
         self.signs = np.concatenate([freedom_signs(linked.model, pairs), np.zeros((1, len(motions.freedoms)))])
         super().__init__(*scene)
@@ -187,7 +188,7 @@ class CrowdImpulses(ContactImpulses):
         X = poses(model, at.bodies.q)
         motions = Motions(model, X, at.bodies.q)
         radii = [body_radius(body) for body in scene.links]
-        bodies = [model.bodies[linked.index[body.index]] for body in scene.links]
+        bodies = [model.bodies[linked.number[body.index]] for body in scene.links]
         placed = PlacedBodies(bodies, radii, X, motions, h)
         rows = np.concatenate([moving.placed[:-1], placed.rows(placed.ahead(at.v))])
         self.moving = moving = moving._replace(placed=rows)
@@ -206,17 +207,18 @@ class CrowdImpulses(ContactImpulses):
         for kind in self.kinds:
             columns, touching = kind.columns, kind.touching
             c = columns["c" if bouncing or not kind.bounces else "c_plain"]
-            shared = {"c": c, "about": kind.about, "count": touching.count}
+            shared: dict[str, Any] = {"c": c, "about": kind.about, "count": touching.count}
             if isinstance(kind, LinkImpulses):
                 names = set(LinkContacts._fields) & set(columns) - {"c"}
                 loose = _rows_of(kind.loose, self.joints, n)
-                contacts = LinkContacts(loose=loose, **shared, **{name: columns[name] for name in names})
+                shared |= {name: columns[name] for name in names}
+                contacts = LinkContacts(loose=loose, **shared)
                 kinds.append(LinkSweeps(contacts, self.joints + n, tolerance, finer))
             else:
                 names = set(BodyContacts._fields) & set(columns) - {"c"}
                 first, second = (_rows_of(x, self.joints, n) for x in touching.bodies.T)
-                named = {name: columns[name] for name in names} | {"group": touching.group}
-                both = BodyContacts(first=first, second=second, **shared, **named)
+                shared |= {name: columns[name] for name in names} | {"group": touching.group}
+                both = BodyContacts(first=first, second=second, **shared)
                 kinds.append(Sweeps(both, self.joints + n, tolerance, finer))
         return CrowdProblem(kinds, self._joint_rows(), self.moving.inertia)
 

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 class LinkedModel(NamedTuple):
     """The bodies of a model that joints carry. q, v: the numbers of its coordinates and velocities in the whole.
 
-    index: the number of each body there by that in the whole.
+    number: of each body there, by that in the whole.
     """
 
     model: Model
     q: np.ndarray
     v: np.ndarray
-    index: dict[int, int]
+    number: dict[int, int]
 
     def applied(self, applied: Applied) -> Applied:
         """What acts on these bodies, of what acts on all."""
-        wrenches = {self.index[body]: F for body, F in applied.wrenches.items() if body in self.index}
+        wrenches = {self.number[body]: F for body, F in applied.wrenches.items() if body in self.number}
         return applied._replace(forces=applied.forces[self.v], wrenches=wrenches)
 
 
@@ -65,8 +65,8 @@ def linked_model(model: Model, loose: Sequence[Body]) -> LinkedModel:
         return replace(body, index=index[body.index], parent=parent, q=places[0], v=places[1])
 
     bodies = tuple(moved(body) for body in kept)
-    around = dict.fromkeys(("frames", "closures", "actuators", "keyframes", "joint_force_limits", "exclusions"), ())
-    _recent.append((model, LinkedModel(replace(model, bodies=bodies, mujoco=None, **around), q, v, index)))
+    alone = replace(model, bodies=bodies, frames=(), closures=(), actuators=(), keyframes=(), joint_force_limits=())
+    _recent.append((model, LinkedModel(replace(alone, exclusions=(), mujoco=None), q, v, index)))
     return _recent[-1][1]
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.contact.bounds import body_radius, possible_motion
 from dalembert.contact.gathering import law_of
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
+from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
     BodyContacts,
     ConstraintImpulses,
