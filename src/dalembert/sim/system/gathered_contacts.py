@@ -9,7 +9,7 @@ not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from .contact_problem import (
     Solved,
     friction_coefficient,
     normal_shift,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
@@ -163,7 +164,7 @@ class GatheredImpulses(ContactImpulses):
     def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
-        columns = last | mapped(self._columns, slots._asdict() | last, count)
+        columns = last | mapped(partial(self._columns, pushed_alone(last["p"])), slots._asdict() | last, count)
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
         tied = self.bodies.loops is None
@@ -226,9 +227,18 @@ class GatheredImpulses(ContactImpulses):
         return known_before(numbers, count, memory.numbers[:k], len(self.gathering), memory.by_place())
 
     def _columns(
-        self, number: Any, gap: Any, position: Any, normal: Any, p: Any, turned: Any, slip: Any, rolling: Any
+        self,
+        alone: Any,
+        number: Any,
+        gap: Any,
+        position: Any,
+        normal: Any,
+        p: Any,
+        turned: Any,
+        slip: Any,
+        rolling: Any,
     ) -> dict[str, Any]:
-        """All that the problem needs of one contact."""
+        """All that the problem needs of one contact. alone: see `pushed_alone`."""
         gathering, h = self.gathering, self.h
         law, turning = gathering.law(number), gathering.turning
         axes = tangent_frame(normal)
@@ -238,7 +248,7 @@ class GatheredImpulses(ContactImpulses):
         free = before + carrier.X.T @ self.kick
         contact = self.element.contact
         stuck = was_stuck(p, slip)
-        rolling = rolling_velocity(before[1:3], p, rolling, stuck)
+        rolling = rolling_velocity(before[1:3], p, rolling, logical_and(stuck, alone))
 
         def shifted(bouncing: bool) -> np.ndarray:
             shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
