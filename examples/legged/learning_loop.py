@@ -1,7 +1,7 @@
-"""The loop of reinforcement learning: many quadrupeds on servos, each with its own friction, pushed, and reset when they fall.
+"""The loop of reinforcement learning: quadrupeds on servos, each with its own friction, pushed, and reset as they fall.
 
-A policy would choose the targets of the servos, 50 times a second; here they are random. Between two choices the servos run
-at 500 Hz inside one compiled call, for all robots at once.
+A policy would choose the targets of the servos, 50 times a second; here they are random. Between two choices the servos
+run at 500 Hz inside one compiled call, for all robots at once.
 """
 
 import time
