@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert import algorithms as alg
+from dalembert.model.aligned import aligned_frames
 from dalembert.sim.system.contact_problem import Bodies
 from dalembert.sim.system.drift import still
 from dalembert.sim.system.system import System
@@ -39,7 +40,8 @@ def kicked(model, q, v):
     """A kick of `Bodies`, and the same one from forces of inertia c(v + δ) − c(δ)."""
     system = System(model, ledger=False, impulsive=True)
     e = system.layout.packed(v, np.zeros(0), np.zeros(0), np.zeros(0))
-    bodies, applied = Bodies(system, 0.0, H, q, e, np.zeros(0)), system.applied(0.0, q, e, np.zeros(0))
+    bodies = Bodies(system, aligned_frames(model), 0.0, H, q, e, np.zeros(0))
+    applied = system.applied(0.0, q, e, np.zeros(0))
 
     def kick(velocity, less):
         bias = alg.bias(model.without("damping"), q, still(model, velocity)) - less
@@ -48,7 +50,7 @@ def kicked(model, q, v):
 
     half = 0.5 * bodies.change(kick(v, 0.0))
     expected = kick(v + half, inertial(model, q, still(model, half)))
-    return bodies.kick(q, v, applied).astype(float), expected.astype(float), kick(v, 0.0).astype(float)
+    return bodies.kick(v, applied).astype(float), expected.astype(float), kick(v, 0.0).astype(float)
 
 
 def test_a_kick_has_forces_of_inertia_and_friction_of_its_middle(case):

@@ -23,11 +23,12 @@ from . import gjk
 from .axes import overlap
 from .candidates import ground_points
 from .cores import Segment, core_support
+from .curvature import ROUND, moving
 from .ellipsoids import between_ellipsoids
 from .ground import Ground, plane
 from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
-from .penetration import ROUND, Pair, penetration
+from .penetration import Pair, penetration
 from .witness import Witness, chosen, inflated, nearer
 
 
@@ -133,9 +134,8 @@ def _convex(a: Any, b: Any, X_AB: Pose) -> Witness:
     near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size)
     if isinstance(a, ROUND) or isinstance(b, ROUND):
         deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
-    else:
-        deep = overlap(a, b, X_AB, logical_not(apart))
-    return chosen(apart, near, deep)
+        return moving(a, b, X_AB, chosen(apart, near, deep), size)
+    return chosen(apart, near, overlap(a, b, X_AB, logical_not(apart)))
 
 
 def extent(shape: Any) -> Any:

@@ -7,6 +7,7 @@ of them far from each other, and deep, are kept.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,8 +144,9 @@ def _patch(a: Any, b: Any, X_AB: Pose, deepest: Witness) -> list[Witness]:
         on_b = origin + x[0] * u + x[1] * v + z * n
         real = gap < 0.5 * FAR
         witnesses.append(Witness(gap, on_b + where(real, gap, 0.0) * n, on_b, n))
-    nothing = chosen[0][1] > 0.5 * FAR  # rounding: the nearest points themselves
-    first = Witness(*(where(nothing, x, y) for x, y in zip(deepest, witnesses[0], strict=True)))
+    others = reduce(minimum, [gap for _, gap in chosen[1:]])
+    alone = others > 0.5 * FAR  # edges that cross, a corner: the nearest points themselves
+    first = Witness(*(where(alone, x, y) for x, y in zip(deepest, witnesses[0], strict=True)))
     return [first, *witnesses[1:]]
 
 

@@ -21,13 +21,13 @@ from dalembert.spatial.vectors import dot
 
 from .conditional import computed_where
 from .cores import core_support
+from .curvature import ROUND
 from .directions import around, largest
 from .features import flattest, side_normal
 from .gjk import nearest
 from .lines import unit
 from .witness import Witness
 
-ROUND = Cylinder | Ellipsoid | Cone
 DIRECTIONS = around(9)  # 11° apart
 AROUND = [(np.cos(t), np.sin(t)) for t in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False)]
 PASSES = 60

@@ -23,7 +23,7 @@ from dalembert.model import Model
 from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
-MEMORY_COUNTS = 5  # numbers of a memory that are no arrays
+MEMORY_COUNTS = 6  # numbers of a memory that are no arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
@@ -37,10 +37,12 @@ class Memory(NamedTuple):
 
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
     [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
-    contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
-    each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far [m/s]; unsettled: how
-    many steps did not reach the tolerance; passes: of the last step; crowded: how many steps had more contacts than
-    there is room for.
+    contacts were held, not 0 where they roll [m/s]; approach (k,), where some bounce: squares of the speeds at which
+    contacts met that are to bounce in the next step [m²/s²], 0: none; numbers: where contacts are gathered, 1 + that of
+    the candidate in each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far
+    [m/s]; unsettled: how many steps did not reach the tolerance; passes: of the last step; owed: the energy that
+    stopping these approaches took, of which the rebounds give some back [J]; crowded: how many steps had more contacts
+    than there is room for.
     """
 
     contacts: np.ndarray
@@ -48,11 +50,13 @@ class Memory(NamedTuple):
     rows: np.ndarray
     slip: np.ndarray
     rolling: np.ndarray
+    approach: np.ndarray
     numbers: np.ndarray
     residual: Any
     worst: Any
     unsettled: Any
     passes: Any
+    owed: Any
     crowded: Any = 0.0
 
     @property
@@ -69,11 +73,12 @@ class Memory(NamedTuple):
             "turned": turned,
             "slip": self.slip,
             "rolling": self.rolling.reshape(k, 2),
+            "approach": self.approach.reshape(k, len(self.approach) // k),
         }
 
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([*self[:6], self[6:]])
+        return np.concatenate([*self[:7], self[7:]])
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,11 @@ class RigidContact(Element):
     def laws(self) -> tuple[ContactLaw, ...]:
         """Laws of the points that may touch."""
         return laws_of(self.patches)
+
+    @property
+    def bounces(self) -> bool:
+        """Whether some of them bounce."""
+        return any(law.restitution for law in self.laws)
 
     @property
     def moments(self) -> tuple[tuple[int, int], ...]:
@@ -154,7 +164,8 @@ class RigidContact(Element):
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the parts of its memory that are arrays."""
         k = self.places
-        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots or self.scene_room else 0
+        bouncing, numbered = self.bounces, bool(self.slots or self.scene_room)
+        return 3 * k, self.turned_count, self.rows, k, 2 * k, k * bouncing, k * numbered
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""

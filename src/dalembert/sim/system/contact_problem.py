@@ -183,28 +183,61 @@ class ContactImpulses(ABC):
         return np.array(work)
 
     def counts(self, solution: ConstraintImpulses) -> tuple[Any, Any, Any, Any]:
-        """The last numbers of the memory after a step."""
+        """Numbers of the memory after a step: residual, worst, unsettled, passes."""
         before = self.at.memory
         worst = maximum(before.worst, solution.change)
         return solution.change, worst, before.unsettled + 1.0 - solution.settled, solution.passes
 
 
-def normal_shift(contact: Contact, law: ContactLaw, h: Any, gap: Any, before: Any, free: Any, bouncing: bool) -> Any:
+def normal_shift(contact: Contact, h: Any, gap: Any) -> Any:
     """What is added to the velocity of a normal: what is open may close, what penetrates comes out slowly.
 
     Gaps that the tolerance cannot tell from none are none: closing them would shake bodies at rest by as much as the
-    last step's error. bouncing: what meets fast enough bounces. before, free: the velocity before the step, and after
-    it without impulses.
+    last step's error.
     """
     closing = gap * (1.0 / h)  # one division for all contacts
     out = maximum(RECOVERED * closing, -contact.recovery_speed)
-    shift = where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, closing, out))
-    if not bouncing or is_zero(law.restitution):
-        return shift
-    bounce = _bounce(law.restitution, h, gap, before, (free - before) / h)
-    meets = logical_and(before < -contact.rest_speed, free + shift < 0.0)
-    bounces = logical_and(meets, logical_and(bounce > 0.0, law.restitution > 0.0))
-    return where(bounces, -bounce, shift)
+    return where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, closing, out))
+
+
+class Bounce(NamedTuple):
+    """Of a normal: its shift with a rebound, and the square of the speed of an approach that waits for its rebound."""
+
+    shift: Any
+    approach: Any
+
+
+def bounced(
+    contact: Contact, law: ContactLaw, h: Any, gap: Any, before: Any, free: Any, shift: Any, last: tuple[Any, Any]
+) -> Bounce:
+    """The shift of a normal if what meets fast enough bounces.
+
+    gap at q½; before, free: the velocity before the step, and after it without impulses; last: the approach that waited
+    and the impulse of the step before. With a constant acceleration a, the surface is met at a speed w of
+    w² = before² − 2 a x, x = gap − h/2 before being the gap at the start. The rebound u1 rises as high as e w does:
+    u1² − 2 a x1 = e² w², where x1 = gap + h/2 u1 ends the step. Where that is below x1, the step brings the gap to
+    zero, and the next one has the rebound: until then the approach is remembered.
+    """
+    if is_zero(law.restitution):
+        return Bounce(shift, 0.0)
+    acceleration, waited, impulse = (free - before) / h, *last
+    start = gap - 0.5 * h * before
+    square = maximum(before * before - 2.0 * acceleration * start, where(impulse > 0.0, waited, 0.0))
+    half, e = 0.5 * h * acceleration, law.restitution
+    root = half * half + 2.0 * acceleration * gap + e * e * square
+    speed = where(root > 0.0, half + sqrt(maximum(root, 0.0)), 0.0)
+    fast = logical_and(square > contact.rest_speed * contact.rest_speed, e > 0.0)
+    meets = logical_and(fast, free + shift < 0.0)
+    leaves = logical_and(meets, speed > 0.0)
+    return Bounce(where(leaves, -speed, shift), where(logical_and(meets, speed <= 0.0), square, 0.0))
+
+
+def braking(approach: Any, waited: Any, p: Any, before: Any, after: Any) -> Any:
+    """The energy [J] that an impulse p takes from an approach which waits for its rebound; it may ask for any amount
+    where it waited in the step before as well. before, after: the step, velocities of the normal.
+    """
+    taken = where(waited > 0.0, ANY, -0.5 * p * (before + after))
+    return where(approach > 0.0, taken, 0.0)
 
 
 def friction_coefficient(law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
@@ -262,10 +295,13 @@ def without_gain(
     before: np.ndarray,
     free: np.ndarray,
     responded: Callable[[np.ndarray], np.ndarray],
-) -> ConstraintImpulses:
+    owed: Any,
+) -> tuple[ConstraintImpulses, Any]:
     """The impulses with rebounds. Where one from several points at once would gain energy, it is as much as does not.
 
-    before, free: velocities of all rows before the step, and after it without impulses; responded: G p.
+    before, free: velocities of all rows before the step, and after it without impulses; responded: G p. owed: the
+    energy that rebounds give back to approaches which the step before stopped [J]. Returns what is left of it as well,
+    with all that the impulses take.
     """
 
     def gain(p: np.ndarray) -> Any:
@@ -276,25 +312,14 @@ def without_gain(
         d = p - plain.p
         half = 0.5 * (d @ responded(d))
         at_plain = gain(plain.p)
-        slope, left = gain(p) - at_plain - half, maximum(-at_plain, 0.0)
+        slope, left = gain(p) - at_plain - half, maximum(owed - at_plain, 0.0)
         share = 2.0 * left / maximum(slope + sqrt(maximum(slope * slope + 4.0 * half * left, 0.0)), 1.0 / ANY)
         mixed = plain.p + clip(share, 0.0, 1.0) * d
         change = maximum(change, plain.change)
         return {"p": mixed, "slip": plain.slip, "change": change, "settled": settled * plain.settled, "done": 1.0}
 
     p, slip, change, passes, settled = impulses(True)
-    fine = where(gain(p) <= ROUNDING * absolute(p) @ absolute(before), 1.0, 0.0)
+    fine = where(gain(p) <= owed + ROUNDING * absolute(p) @ absolute(before), 1.0, 0.0)
     end = repeat(without_rebound, 1, {"p": p, "slip": slip, "change": change, "settled": settled, "done": fine}, "done")
-    return ConstraintImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
-
-
-def _bounce(e: Any, h: Any, gap: Any, speed: Any, acceleration: Any) -> Any:
-    """The speed u1 of a normal after an impact within the step, or 0 where it does not come off the surface again.
-
-    gap at q½, speed and acceleration without contact. With a constant acceleration a and the gap x = gap − h/2 speed at
-    the start, impact and rebound give u1² − 2 a x1 = e² (speed² − 2 a x), where x1 = gap + h/2 u1 ends the step.
-    """
-    half = 0.5 * h * acceleration
-    start = gap - 0.5 * h * speed
-    square = half * half + 2.0 * acceleration * gap + e * e * (speed * speed - 2.0 * acceleration * start)
-    return where(square > 0.0, half + sqrt(maximum(square, 0.0)), 0.0)
+    solution = ConstraintImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
+    return solution, owed - gain(solution.p)

@@ -10,13 +10,16 @@ import numpy as np
 from dalembert.contact import ContactLaw
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
-from dalembert.math import logical_and
+from dalembert.math import clip, logical_and, maximum
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
+    Bounce,
     ContactImpulses,
     Situated,
     Solved,
+    bounced,
+    braking,
     friction_coefficient,
     normal_shift,
     pushed_alone,
@@ -95,6 +98,8 @@ class EachContact(ContactImpulses):
             before = sparse_product(self.faces.B, self.v)
             free = before + sparse_product(self.of_faces.X.T, self.kick)
             self.before, self.free = (sparse_product(self.faces.P, x) for x in (before, free))
+        self.shifts = [normal_shift(element.contact, self.h, gap) for gap in self.gap]
+        self.bounces = self._bounces() if element.bounces else []
         levers = [(law.torsion, law.rolling, law.rolling) for law in touching.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         self.laws += self.row_laws
@@ -122,8 +127,13 @@ class EachContact(ContactImpulses):
         def responded(p: np.ndarray) -> np.ndarray:
             return sparse_product(self.all.X.T, sparse_product(self.all.Y, p))
 
-        if any(law.restitution for law in self.element.laws):
-            solution = without_gain(impulses, self.before, self.free, responded)
+        approach, owed = np.zeros(0), 0.0
+        if self.bounces:
+            solution, left = without_gain(impulses, self.before, self.free, responded, memory.owed)
+            approach, after = np.array([each.approach for each in self.bounces]), self.free + responded(solution.p)
+            normals = [x[: 3 * len(self.gap) : 3] for x in (solution.p, self.before, after)]
+            taken = [braking(*each) for each in zip(approach, memory.approach, *normals, strict=True)]
+            owed = clip(sum(taken), 0.0, maximum(left, 0.0))
         else:
             solution = impulses(True)
         w, n = self._pushed(solution.p), len(self.contact_rows)
@@ -136,8 +146,8 @@ class EachContact(ContactImpulses):
             lifts = [recovered(heat, gap) for heat, gap in zip(normals, self.gap, strict=True)]
             impacts, friction, recovery = sum(normals) + sum(lifts), sum(lost) - sum(normals), sum(lifts)
         rolling = self.rolling.reshape(-1)
-        after = Memory(p, turned, rows, solution.slip, rolling, np.zeros(0), *self.counts(solution))
-        return Solved(w, after, impacts, friction, recovery)
+        held = p, turned, rows, solution.slip, rolling, approach, np.zeros(0)
+        return Solved(w, Memory(*held, *self.counts(solution), owed), impacts, friction, recovery)
 
     def _pushed(self, p: np.ndarray) -> np.ndarray:
         """Y p (nv,) of all impulses."""
@@ -156,12 +166,20 @@ class EachContact(ContactImpulses):
         alone = len(set(bodies)) == len(bodies) <= MOST_HELD and len(self.before) == 3 * len(bodies)
         return alone and not nonzeros(self.touching.memory.impulses).any()
 
+    def _bounces(self) -> list[Bounce]:
+        """Of all contacts."""
+        contact, memory, normals = self.element.contact, self.touching.memory, slice(0, 3 * len(self.gap), 3)
+        velocities = self.before[normals], self.free[normals], self.shifts
+        last = zip(memory.approach, memory.contacts[::3], strict=True)
+        each = zip(self.touching.laws, self.gap, *velocities, last, strict=True)
+        return [bounced(contact, law, self.h, *numbers) for law, *numbers in each]
+
     def _shifted(self, bouncing: bool) -> np.ndarray:
-        """Velocities without impulses, normals by what `normal_shift` adds."""
-        velocities = self.free.copy()
-        for i, (gap, law) in enumerate(zip(self.gap, self.touching.laws, strict=True)):
-            before, free = self.before[3 * i], self.free[3 * i]
-            shift = normal_shift(self.element.contact, law, self.h, gap, before, free, bouncing)
-            velocities[3 * i] = free + shift
+        """Velocities without impulses, normals with their shifts."""
+        velocities, shifts = self.free.copy(), self.shifts
+        if bouncing and self.bounces:
+            shifts = [each.shift for each in self.bounces]
+        for i, shift in enumerate(shifts):
+            velocities[3 * i] += shift
             velocities[3 * i + 1 : 3 * i + 3] -= self.rolling[i]
         return velocities

@@ -18,7 +18,7 @@ from dalembert.algorithms import poses
 from dalembert.contact.gathering import NOBODY, Motions, Points, Slot, for_each, in_slots, known_before, points
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import logical_and, maximum, minimum, repeat, visit, where
+from dalembert.math import clip, logical_and, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -26,6 +26,8 @@ from .contact_problem import (
     ContactImpulses,
     Situated,
     Solved,
+    bounced,
+    braking,
     friction_coefficient,
     normal_shift,
     pushed_alone,
@@ -53,7 +55,7 @@ class GatheredImpulses(ContactImpulses):
         self.gathering = element.gathering(model)
         self.X = poses(model, q)
         self.motions = Motions(model, self.X, q)
-        self.bounces = any(law.restitution for law in element.laws)
+        self.bounces = element.bounces
 
     @cached_property
     def candidates(self) -> Points:
@@ -192,20 +194,22 @@ class GatheredImpulses(ContactImpulses):
             before, free = (
                 self._stacked(columns[x], y) for x, y in (("before", self.row_before), ("free", self.row_free))
             )
-            solution = without_gain(impulses, before, free, responded)
+            solution, left = without_gain(impulses, before, free, responded, self.at.memory.owed)
         else:
-            solution = impulses(True)
+            solution, left = impulses(True), 0.0
         p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
         w = pushed(solution.p)
         lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
         if self.system.layout.nw:
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
+        owed = self._owed(columns, p.reshape(k, 3), w, left) if self.bounces else 0.0
         after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
-        after |= {"rolling": columns["rolling"], "one_more": columns["one_more"][:, None]}
+        after |= {name: columns[name] for name in ("rolling", "waits")} | {"one_more": columns["one_more"][:, None]}
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        p, turned, slip, rolling, numbers = (part.ravel() for part in parts)
-        return Solved(w, Memory(p, turned, rows, slip, rolling, numbers, *self.counts(solution)), *lost)
+        p, turned, slip, rolling, waits, numbers = (part.ravel() for part in parts)
+        held = p, turned, rows, slip, rolling, waits, numbers
+        return Solved(w, Memory(*held, *self.counts(solution), owed), *lost)
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
@@ -237,6 +241,7 @@ class GatheredImpulses(ContactImpulses):
         turned: Any,
         slip: Any,
         rolling: Any,
+        approach: Any,
     ) -> dict[str, Any]:
         """All that the problem needs of one contact. alone: see `pushed_alone`."""
         gathering, h = self.gathering, self.h
@@ -249,9 +254,9 @@ class GatheredImpulses(ContactImpulses):
         contact = self.element.contact
         stuck = was_stuck(p, slip)
         rolling = rolling_velocity(before[1:3], p, rolling, logical_and(stuck, alone))
+        shift = normal_shift(contact, h, gap)
 
-        def shifted(bouncing: bool) -> np.ndarray:
-            shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
+        def shifted(shift: Any) -> np.ndarray:
             return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
 
         columns = {
@@ -261,17 +266,30 @@ class GatheredImpulses(ContactImpulses):
             "Y": carrier.Y.T,
             "before": before,
             "free": free,
-            "c": shifted(True),
+            "c": shifted(shift),
             "mu": friction_coefficient(law, before[1:3], stuck),
             "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
         }
+        columns |= {"gap": gap, "rolling": rolling, "waits": np.zeros(0)}
         if self.bounces:
-            columns["c_plain"] = shifted(False)
-        return columns | {"gap": gap, "rolling": rolling}
+            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (approach[0], p[0]))
+            columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
+        return columns
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""
         return np.concatenate([x[:, :3].ravel(), x[:, 3:].ravel(), rows])
+
+    def _owed(self, columns: dict[str, np.ndarray], p: np.ndarray, w: np.ndarray, left: Any) -> Any:
+        """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
+        v1 = self.velocity(w)
+
+        def step(J: Any, before: Any, waits: Any, approach: Any, p: Any) -> dict[str, Any]:
+            return {"taken": braking(waits[0], approach[0], p[0], before[0], J[0] @ v1)}
+
+        names = "J", "before", "waits", "approach"
+        taken = mapped(step, {name: columns[name] for name in names} | {"p": p})["taken"]
+        return clip(sum(taken), 0.0, maximum(left, 0.0))
 
     def _lost(
         self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray

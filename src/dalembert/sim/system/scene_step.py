@@ -14,15 +14,25 @@ import numpy as np
 from dalembert.contact.gathering import law_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
-from dalembert.linear import BodyContacts, ConstraintImpulses, Sweeps, nonzeros, solved_bodies
-from dalembert.math import abs as absolute
+from dalembert.linear import (
+    BodyContacts,
+    ConstraintImpulses,
+    Sweeps,
+    by_contact,
+    flat,
+    largest_size,
+    nonzeros,
+    solved_bodies,
+)
+from dalembert.math import clip, maximum, take, visit, where
 from dalembert.math import map as mapped
-from dalembert.math import maximum, take, visit, where
 from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import (
+    bounced,
+    braking,
     finer_tolerance,
     friction_coefficient,
     normal_shift,
@@ -37,7 +47,7 @@ if TYPE_CHECKING:
     from .system import Applied, System
 
 NOTHING = np.zeros((1, 1))  # a table that is not used
-FINEST = 1e-2  # of the tolerance: the least that is asked for, of bodies at rest
+FINEST = 1e-3  # of the tolerance: the least that is asked for, of bodies at rest
 HALF = np.triu_indices(3)  # of a symmetric matrix
 
 
@@ -179,7 +189,7 @@ class SceneImpulses:
         self.bodies, self.element, self.moving, self.memory, self.h = bodies, element, moving, memory, h
         laws = element.laws
         self.about = tuple(sorted({axis for law in laws for axis in law.axes}))
-        self.bounces = any(law.restitution for law in laws)
+        self.bounces = element.bounces
         self.touching = bodies.scene.touching(moving.placed)
         self.columns = self._columns(self.touching, self._remembered(self.touching.number))
 
@@ -192,15 +202,15 @@ class SceneImpulses:
         """All impulses on their laws; accounts: with the heat that they make."""
         columns, contact, count = self.columns, self.element.contact, self.touching.count
         n, m = len(self.moving.motion), len(self.about)
-        k = len(columns["mu"])
-        motion = _most({"before": columns["before"]}, count)
+        motion = largest_size(columns["before"], count)
         finer = finer_tolerance(contact.tolerance, motion, self.memory.passes, FINEST)
 
         def sweeps(bouncing: bool) -> Sweeps:
             c = columns["c" if bouncing or not self.bounces else "c_plain"]
             first, second = self.touching.bodies.T
             parts = {name: columns[name] for name in BodyContacts._fields if name in columns and name != "c"}
-            contacts = BodyContacts(first=first, second=second, c=c, about=self.about, count=count, **parts)
+            parts |= {"first": first, "second": second, "group": self.touching.group}
+            contacts = BodyContacts(c=c, about=self.about, count=count, **parts)
             return Sweeps(contacts, n, contact.tolerance, finer)
 
         problem = sweeps(True)
@@ -210,14 +220,16 @@ class SceneImpulses:
             return solved_bodies(sweeping, self.moving.inertia, *start, contact.tolerance, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
-            return problem.velocities(problem.pushed(p.reshape(k, 3 + m))).ravel()
+            return flat(problem.velocities(problem.pushed(by_contact(p, 3 + m))))
 
         if self.bounces:
-            solution = without_gain(impulses, columns["before"].ravel(), columns["free"].ravel(), responded)
+            velocities = flat(columns["before"]), flat(columns["free"])
+            solution, left = without_gain(impulses, *velocities, responded, self.memory.owed)
         else:
-            solution = impulses(True)
-        p = solution.p.reshape(k, 3 + m)
+            solution, left = impulses(True), 0.0
+        p = by_contact(solution.p, 3 + m)
         w = problem.pushed(p)
+        owed = self._owed(p, problem.velocities(w), left) if self.bounces else 0.0
         lost = self._lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
@@ -228,17 +240,19 @@ class SceneImpulses:
             np.zeros(0),
             solution.slip,
             columns["rolling"].ravel(),
+            columns["waits"].ravel(),
             columns["one_more"],
             solution.change,
             maximum(before.worst, solution.change),
             before.unsettled + unsettled,
             solution.passes,
+            owed,
             before.crowded + crowded,
         )
         return SceneSolution(w, memory, lost)
 
     def _remembered(self, number: np.ndarray) -> np.ndarray:
-        """(k, 6 + m): impulses, slip and rolling velocity of the step before, for candidates by number."""
+        """(k, 6 + m, or 7 + m): of the step before, impulses, slip, rolling velocity, and the approach that waits."""
         memory, k, m = self.memory, len(number), len(self.about)
         every = len(self.element.names)
         slots = np.arange(1.0, k + 1.0)
@@ -248,7 +262,7 @@ class SceneImpulses:
 
         places = visit(note, {"slot": slots, "one_more": memory.numbers}, np.zeros((every, 1)))["table"]
         kept = [memory.contacts.reshape(k, 3), memory.turned.reshape(k, m), memory.slip[:, None]]
-        kept.append(memory.rolling.reshape(k, 2))
+        kept += [memory.rolling.reshape(k, 2), memory.approach.reshape(k, int(self.bounces))]
         last = take(places, number)[:, 0]
         return take(np.concatenate(kept, axis=1), last - 1.0)
 
@@ -265,10 +279,11 @@ class SceneImpulses:
             free = before + kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m :], stuck)
+            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], stuck)
 
-            def shifted(bouncing: bool) -> np.ndarray:
-                shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
+            shift = normal_shift(contact, h, gap)
+
+            def shifted(shift: Any) -> np.ndarray:
                 return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
 
             columns = {
@@ -283,15 +298,21 @@ class SceneImpulses:
                 "spins_a": a.spins,
                 "spins_b": b.spins,
                 "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
-                "c": shifted(True),
+                "c": shifted(shift),
                 "mu": friction_coefficient(law, before[1:3], stuck),
                 "before": before,
                 "free": free,
                 "p": p,
                 "slip": slip,
                 "rolling": rolling,
+                "waits": np.zeros(0),
             }
-            return columns | ({"c_plain": shifted(False)} if self.bounces else {})
+            if self.bounces:
+                waited = last[6 + m]
+                bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (waited, p[0]))
+                columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waited": waited}
+                columns["waits"] = np.array([bounce.approach])
+            return columns
 
         items = {
             "number": touching.number,
@@ -301,6 +322,16 @@ class SceneImpulses:
             "last": remembered,
         }
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
+
+    def _owed(self, p: np.ndarray, changes: np.ndarray, left: Any) -> Any:
+        """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
+
+        def step(_: Any, taken: Any, waits: Any, waited: Any, before: Any, free: Any, p: Any, du: Any) -> Any:
+            return {"taken": taken + braking(waits[0], waited, p[0], before[0], free[0] + du[0])}
+
+        items = {name: self.columns[name] for name in ("waits", "waited", "before", "free")} | {"p": p, "du": changes}
+        taken = visit(step, items, NOTHING, carry={"taken": 0.0}, count=self.touching.count)["taken"]
+        return clip(taken, 0.0, maximum(left, 0.0))
 
     def _lost(self, p: np.ndarray, changes: np.ndarray) -> tuple[Any, Any, Any]:
         """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
@@ -335,14 +366,3 @@ class _Side:
     def _velocity(self, axes: np.ndarray, motion: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
         along = axes @ motion[:3] + self.levers @ motion[3:]
         return np.concatenate([along, [axes[k] @ motion[3:] for k in about]])
-
-
-def _most(items: dict[str, np.ndarray], count: Any) -> Any:
-    """The largest of all numbers."""
-
-    def step(_: Any, most: Any, x: Any) -> dict[str, Any]:
-        for each in x:
-            most = maximum(most, absolute(each))
-        return {"most": most}
-
-    return visit(step, items, NOTHING, carry={"most": 0.0}, count=count)["most"]
