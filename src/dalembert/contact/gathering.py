@@ -195,24 +195,26 @@ class Gathering:
         J = rows["J"].reshape(-1, self.model.nv)
         return Rows(found.gap, found.position, rows["axes"], J, np.zeros((0, self.model.nv)))
 
-    def speeds(self, at: Points, motions: Motions, v: np.ndarray) -> np.ndarray:
-        """(n,): how fast gaps open at v (nv,) [m/s]."""
-        twists = motions.twists(v)
-        relative = np.array([twists[p.first] - twists[p.second] for p in self.owner])
+    def speeds(self, at: Points, motions: Motions, v: np.ndarray, numbers: Sequence[int] | None = None) -> np.ndarray:
+        """How fast gaps open at v (nv,) [m/s]: (k,) of the candidates with k numbers, or of all."""
+        twists, which = motions.twists(v), list(range(len(self)) if numbers is None else numbers)
+        relative = np.array([twists[p.first] - twists[p.second] for p in (self.owner[k] for k in which)])
 
         def step(position: Any, normal: Any, twist: Any) -> dict[str, Any]:
             velocity = twist[3:] + cross(twist[:3], position - motions.reference)
             return {"speed": dot(normal, velocity)}
 
-        return for_each(step, {"position": at.position, "normal": at.normal, "twist": relative})["speed"]
+        items = {"position": at.position[which], "normal": at.normal[which], "twist": relative}
+        return for_each(step, items)["speed"]
 
-    def near(self, found: Points, speeds: np.ndarray, h: Any) -> np.ndarray:
-        """(n,): 1 for each candidate that may touch in a step h, else 0."""
+    def near(self, found: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None) -> np.ndarray:
+        """1 for each candidate that may touch in a step h, else 0: (k,) of those with k numbers, or of all."""
+        gap = found.gap if numbers is None else found.gap[list(numbers)]
 
         def step(gap: Any, speed: Any) -> dict[str, Any]:
             return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
 
-        return for_each(step, {"gap": found.gap, "speed": speeds})["near"]
+        return for_each(step, {"gap": gap, "speed": speeds})["near"]
 
     def numbered(self, near: np.ndarray, k: int) -> tuple[np.ndarray, Any]:
         """The numbers (k,) of the candidates that are near, in k slots, as far as there are; and how many are near."""
