@@ -20,6 +20,7 @@ from dalembert.sim.rigid_dynamics import rigid_dynamics, rigid_dynamics_in_slots
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, assert_close
 
 STEP = 2e-3
+MISSED = 0.01  # of the steps of limp legs: those that may miss the tolerance
 TIGHT = 1e-12  # [m/s] so that two ways to the same solution end at the same numbers
 
 
@@ -197,4 +198,4 @@ def test_limp_legs_of_meshes_that_touch_with_many_points_settle() -> None:
     contacts = robot.rollout(
         q, v, step=STEP, steps=250, contact=Contact(ground=0.0, friction=0.6), check=False
     ).contacts
-    assert contacts.unsettled.sum() < 0.01 * 32 * 250
+    assert contacts.unsettled.sum() < MISSED * 32 * 250
