@@ -1,6 +1,7 @@
 """Scenes of loose bodies beside MuJoCo in one run: stacks and piles, time to compile, speed, and how well they rest.
 
-`python benchmarks/contact_scenes.py [stack4 stack20 bin30 bin200]`. One core, CPU time, best of three. Both start from
+`python benchmarks/contact_scenes.py [stack4 stack20 bin30 bin200]`, and `--robot go1.xml among30`: a robot of an MJCF
+file, limp, that falls among cubes and comes to rest with them. One core, CPU time, best of three. Both start from
 the same state, 1 s before the times are measured, in steps of 2 ms: MuJoCo with Newton's method and an elliptic cone,
 one motion; dalembert one motion, and a batch of 8.
 """
@@ -12,11 +13,13 @@ import time
 
 import numpy as np
 
+import dalembert
 from dalembert import Contact, ModelBuilder
 from dalembert.model.geometry import Box, Sphere
 
 STEP, G, MU = 2e-3, 9.81, 0.6
 SIDE, RADIUS, HALF = 0.2, 0.05, 0.3  # [m] of cubes, balls, the bin
+CUBE, CUBE_MASS, PUSHED = 0.1, 0.5, 0.5  # [m], [kg] of cubes before a robot, and its speed towards them [m/s]
 SETTLING, MEASURED = 500, 300  # steps before and while the time is taken
 
 
@@ -123,11 +126,84 @@ def peer(kind, n):
     print(f"         MuJoCo:    {'':5s}              {cost:9.1f} µs a step alone; |v| ≤ {np.abs(speeds).max():.1e}")
 
 
+def among(path, n):
+    """A robot on the ground that is pushed towards n cubes, all its pairs beside those of the cubes."""
+    robot, builder = dalembert.load(path), ModelBuilder("cubes", gravity=(0.0, 0.0, -G))
+    for k in range(n):
+        builder.add_body(
+            f"b{k}", parent="world", joint="free", mass=CUBE_MASS, inertia=CUBE_MASS * CUBE**2 / 6 * np.eye(3)
+        )
+        builder.add_geometry(Box([CUBE] * 3), body=f"b{k}", role="collision")
+    world, contact = dalembert.scene(robot=robot, heap=builder.build()), Contact(friction=MU, pairs="all")
+    q, v, base = world.neutral(), np.zeros(world.nv), world.model.body(f"robot_{robot.model.base.name}")
+    q[base.q.start + 2] += height_of(robot)
+    v[base.v.start + 3] = PUSHED
+    for k, place in enumerate(cubes_before(n)):
+        start = world.model.body(f"heap_b{k}").q.start
+        q[start : start + 3] = place
+    begin = time.process_time()
+    world.rollout(q, v, step=STEP, steps=1, contact=contact, threads=1)
+    compiling = time.process_time() - begin
+
+    def motions(count):
+        start = np.tile(q, (count, 1)), np.tile(v, (count, 1))
+        return world.rollout(*start, step=STEP, steps=MEASURED, contact=contact, threads=1)
+
+    end = motions(8)
+    one, eight = (best(lambda c=c: motions(c)) / MEASURED / c * 1e6 for c in (1, 8))
+    print(f"among{n} dalembert: compiled in {compiling:.1f} s, {one:.1f} µs a step alone, {eight:.1f} in 8 at once")
+    print(
+        f"         {np.max(end.contacts.unsettled):.0f} of {MEASURED} steps missed the tolerance, by up to "
+        f"{np.max(end.contacts.worst):.1e} m/s, {np.max(end.contacts.crowded):.0f} had more contacts than room"
+    )
+    peer_among(path, n, height_of(robot))
+
+
+def cubes_before(n):
+    """Centres of cubes on the ground in rows of six, before a robot."""
+    return [(0.45 + 0.13 * (k % 6), -0.3 + 0.13 * (k // 6), CUBE / 2) for k in range(n)]
+
+
+def height_of(robot):
+    """How far a robot must be raised to stand on the ground [m]."""
+    q = robot.neutral()
+    return -float(np.min(robot.contact_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv), contact=Contact()).gap))
+
+
+def peer_among(path, n, height):
+    try:
+        import mujoco
+        from mujoco import rollout
+    except ImportError:
+        print("         MuJoCo is missing: pip install mujoco")
+        return
+    spec = mujoco.MjSpec.from_file(path)
+    spec.option.timestep = STEP
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[5, 5, 1], friction=[MU, 0.005, 1e-4])
+    for place in cubes_before(n):
+        cube = spec.worldbody.add_body(pos=place)
+        cube.add_freejoint()
+        cube.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[CUBE / 2] * 3, mass=CUBE_MASS, friction=[MU, 0.005, 1e-4])
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    data.qpos[:3], data.qpos[3:7], data.qpos[7 : model.nq - 7 * n] = (0.0, 0.0, height), (1.0, 0.0, 0.0, 0.0), 0.0
+    data.qvel[0] = PUSHED
+    state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    cost = best(lambda: rollout.rollout(model, [data], state[None], nstep=MEASURED)) / MEASURED * 1e6
+    print(f"         MuJoCo:    {'':5s}              {cost:9.1f} µs a step alone, with the file's setting")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scenes", nargs="*", default=["stack4", "stack20", "bin30", "bin200"])
-    for name in parser.parse_args().scenes:
+    parser.add_argument("--robot", help="an MJCF file, for scenes like among30")
+    arguments = parser.parse_args()
+    for name in arguments.scenes:
         kind = name.rstrip("0123456789")
+        if kind == "among":
+            among(arguments.robot, int(name[len(kind) :]))
+            continue
         measured(kind, int(name[len(kind) :]))
         peer(kind, int(name[len(kind) :]))
 

@@ -25,9 +25,9 @@ from .base import Action, Element, Situation
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
 MEMORY_COUNTS = 6  # numbers of a memory that are no arrays
 SCENE = 3  # loose bodies from which on they are looped over
-LARGEST = 2000  # velocities of all points, or of all slots, beside many loose bodies: about two minutes to compile
+LARGEST = 2000  # velocities of all points, or of all slots, with many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
-MOST_POINTS = 1000  # candidates without pairs, or beside loose bodies: 2300 do not compile within minutes
+MOST_POINTS = 1000  # candidates: more are looked for by pairs that are near; else 2300 take minutes to compile
 FEW = 8  # more candidates than are taken at a time up to which each has its own place
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
 
@@ -296,32 +296,25 @@ def with_contact(
     if not constraints and is_scene(model):
         return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
     switching = sum(c.count for c in constraints if c.admissible.switches)
-    scene = scene_of(model, points)
+    scene, slots = scene_of(model, points), slots_for(model, points)
+    if not scene.mixed:
+        _check_size(where, model, points, slots)
     if scene.mixed or _in_pairs(points):
         return (*elements, RigidContact(contact, points, switching, scene_room=scene.room, mixed=scene.mixed))
-    slots = slots_for(model, points)
-    _check_size(where, model, points, slots)
     remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
     return (*elements, RigidContact(contact, points, switching, slots, remembered))
 
 
 def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int) -> None:
-    """Refuse what would take many minutes to compile: robots beside many loose bodies, thousands of points."""
-    points = sum(len(patch.names) for patch in patches)
-    if points > MOST_POINTS:
-        raise DalembertError(
-            f"{where}: {points} points of robot {model.name!r} may touch, which would take many minutes to compile, "
-            f"expected at most {MOST_POINTS}: name the pairs that matter, pairs=[('ground', a), (a, b), …], or give "
-            "links fewer collision shapes"
-        )
+    """Refuse what would take many minutes to compile: many loose bodies of which constraints hold some."""
     loose = [body.name for body in model.bodies if is_loose(model, body)]
     moved = sum(len(patch.names) * _velocities(model, patch) for patch in patches)
     if len(loose) > FEW and (moved if not slots else slots * model.nv) > LARGEST:
         raise DalembertError(
-            f"{where}: {len(loose)} loose bodies ({', '.join(loose[:3])}, …) beside joints, closures or stops, with "
-            f"{points} points that may touch, would take many minutes to compile: "
-            "name the pairs that may touch, pairs=[(a, b), …], or take fewer bodies. Loose bodies and fixed ones "
-            "alone, without joints that move, compile in seconds, however many they are"
+            f"{where}: {len(loose)} loose bodies ({', '.join(loose[:3])}, …) with elements that hold some of them "
+            "would take many minutes to compile: name the pairs that may touch, pairs=[(a, b), …], take fewer bodies, "
+            "or give those that are held a joint with some damping, so that they count as links. Without such elements "
+            "many loose bodies compile in seconds"
         )
 
 
