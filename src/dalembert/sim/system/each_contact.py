@@ -107,7 +107,7 @@ class EachContact(ContactImpulses):
         self.give = np.concatenate([np.zeros(len(moments)), self.row_give])
         before, impulses = self.before[: 3 * k].reshape(k, 3), memory.contacts.reshape(k, 3)
         stuck = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)]
-        groups = tied_together(nonzeros(touching.J).reshape(k, 3, -1).any(axis=1))
+        groups = tied_together(np.any(nonzeros(touching.J).reshape(k, 3, -1), axis=1))
         pushing = sparse_product(groups.T.astype(float), np.array([where(x > 0.0, 1.0, 0.0) for x in impulses[:, 0]]))
         holds = [logical_and(x, pushed_alone(pushing[tied])) for x, tied in zip(stuck, groups, strict=True)]
         motions = zip(before[:, 1:], impulses, memory.rolling.reshape(k, 2), holds, strict=True)
