@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -257,8 +257,17 @@ def was_stuck(p: np.ndarray, slip: Any) -> Any:
     return logical_and(p[0] > 0.0, slip == 0.0)
 
 
+def pushed_alone(pushing: Iterable[Any]) -> Any:
+    """Whether a contact was the only one that pushed in the step before: then it may roll.
+
+    Velocities at which several are held, each by what it did before, need not be those of any motion of the bodies.
+    pushing: how many pushed in each group of contacts that it is tied to.
+    """
+    return reduce(maximum, pushing, 0.0) < 1.5
+
+
 def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any) -> np.ndarray:
-    """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls.
+    """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls alone.
 
     The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
     the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and friction does
