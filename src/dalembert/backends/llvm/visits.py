@@ -109,10 +109,35 @@ class _ItemWriter:
 
         def one(place: str, carried: list[str]) -> list[str]:
             backwards = self.visiting.visited.reversed
-            self.compute(b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if backwards else place)
+            index = b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if backwards else place
+            if wanted is None:
+                self.compute(index)
+            else:
+                b.branch(self._some_wanted(b, index, wanted), f"{self.name}.wanted", lambda: self.compute(index))
             return carried
 
-        b.repeat(f"{self.name}.items", times, one)
+        wanted, lanes = self.visiting.wanted, self.plan.group
+        if wanted is None or b.width > 1 or lanes == 1 or self.visiting.visited.reversed:
+            b.repeat(f"{self.name}.items", times, one)
+            return
+
+        def several(block: str, carried: list[str]) -> list[str]:
+            first = b.op(f"mul i64 {block}, {lanes}")
+            left = _smaller(b, b.op(f"sub i64 {times}, {first}"), str(lanes))
+
+            def each() -> None:
+                b.repeat(f"{self.name}.items", left, lambda k, _: one(b.op(f"add i64 {first}, {k}"), []))
+
+            b.branch(self._some_wanted(b.wide(lanes), first, wanted), f"{self.name}.block", each)
+            return carried
+
+        count = b.op(f"sdiv i64 {b.op(f'add i64 {times}, {lanes - 1}')}, {lanes}")
+        b.repeat(f"{self.name}.blocks", count, several)
+
+    def _some_wanted(self, lanes: Builder, index: str, wanted: int) -> str:
+        """i1: whether an item is wanted, or some of the lanes from it on."""
+        place = self.b.address(self.memory, self.b.op(f"mul i64 {index}, {self.b.stride}"))
+        return lanes.any(lanes.compare("ogt", load_moving(lanes, place, wanted * self.b.stride), lanes.const(0.5)))
 
     def on_lanes(self, times: str) -> None:
         """All items, in any order; the last ones, where they do not fill a vector, with some that are done already."""
