@@ -257,8 +257,16 @@ def was_stuck(p: np.ndarray, slip: Any) -> Any:
     return logical_and(p[0] > 0.0, slip == 0.0)
 
 
+def pushed_alone(p: np.ndarray) -> Any:
+    """Whether a single one of k contacts pushed in the step before, with impulses p (k, 3): then it may roll.
+
+    Velocities at which several are held, each by what it did before, need not be those of any motion of the bodies.
+    """
+    return sum(where(normal > 0.0, 1.0, 0.0) for normal in p[:, 0]) < 1.5
+
+
 def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any) -> np.ndarray:
-    """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls.
+    """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls alone.
 
     The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
     the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and friction does

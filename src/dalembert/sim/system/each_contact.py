@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.contact import ContactLaw
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
-from dalembert.math import clip, maximum
+from dalembert.math import clip, logical_and, maximum
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
@@ -22,6 +22,7 @@ from .contact_problem import (
     braking,
     friction_coefficient,
     normal_shift,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
@@ -104,8 +105,9 @@ class EachContact(ContactImpulses):
         self.laws += self.row_laws
         self.give = np.concatenate([np.zeros(len(moments)), self.row_give])
         before, impulses = self.before[: 3 * k].reshape(k, 3), memory.contacts.reshape(k, 3)
-        stuck = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)]
-        motions = zip(before[:, 1:], impulses, memory.rolling.reshape(k, 2), stuck, strict=True)
+        stuck, alone = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)], pushed_alone(impulses)
+        holds = [logical_and(x, alone) for x in stuck]
+        motions = zip(before[:, 1:], impulses, memory.rolling.reshape(k, 2), holds, strict=True)
         self.rolling = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 2)
         self.mu = [friction_coefficient(*each) for each in zip(touching.laws, before[:, 1:], stuck, strict=True)]
 

@@ -45,6 +45,7 @@ from .contact_problem import (
     braking,
     friction_coefficient,
     normal_shift,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
@@ -241,7 +242,7 @@ class GatheredImpulses(ContactImpulses):
     def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
-        columns = last | mapped(self._columns, slots._asdict() | last, count)
+        columns = last | mapped(partial(self._columns, pushed_alone(last["p"])), slots._asdict() | last, count)
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
         tied = self.bodies.loops is None
@@ -307,6 +308,7 @@ class GatheredImpulses(ContactImpulses):
 
     def _columns(
         self,
+        alone: Any,
         number: Any,
         gap: Any,
         position: Any,
@@ -317,7 +319,7 @@ class GatheredImpulses(ContactImpulses):
         rolling: Any,
         approach: Any,
     ) -> dict[str, Any]:
-        """All that the problem needs of one contact."""
+        """All that the problem needs of one contact. alone: see `pushed_alone`."""
         gathering, h = self.gathering, self.h
         law, turning = gathering.law(number), gathering.turning
         axes = tangent_frame(normal)
@@ -327,7 +329,7 @@ class GatheredImpulses(ContactImpulses):
         free = before + carrier.X.T @ self.kick
         contact = self.element.contact
         stuck = was_stuck(p, slip)
-        rolling = rolling_velocity(before[1:3], p, rolling, stuck)
+        rolling = rolling_velocity(before[1:3], p, rolling, logical_and(stuck, alone))
         shift = normal_shift(contact, h, gap)
 
         def shifted(shift: Any) -> np.ndarray:
