@@ -150,6 +150,16 @@ def tied(model: Model, signs: np.ndarray) -> np.ndarray:
     return (moved.astype(float).T @ moved) > 0.0
 
 
+def tied_together(moved: np.ndarray) -> np.ndarray:
+    """(k, g): which of k contacts are in each of g groups that a freedom moves; groups within others are left out.
+
+    moved (k, nv): whether a freedom moves a contact.
+    """
+    groups = {frozenset(np.flatnonzero(column)) for column in moved.T}
+    largest = [group for group in groups if group and not any(group < other for other in groups)]
+    return np.array([[i in group for group in sorted(largest, key=sorted)] for i in range(len(moved))])
+
+
 class Gathering:
     """The candidates of patches, told apart by their numbers."""
 
@@ -176,6 +186,23 @@ class Gathering:
         """(freedoms,) of the candidate with a number; zeros for an empty slot."""
         table = np.concatenate([np.zeros((1, self.signs.shape[1])), self.signs])
         return lookup(table, number + 1.0)
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """(n, g): which candidates are in each of g groups: see `tied_together`."""
+        return tied_together(self.signs != 0.0)
+
+    def groups_of(self, number: Any) -> np.ndarray:
+        """(g,): 1 for each group that the candidate with a number is in, else 0."""
+        return lookup(np.concatenate([np.zeros((1, self.groups.shape[1])), self.groups]), number + 1.0)
+
+    def pushing(self, numbers: np.ndarray, p: np.ndarray, count: Any) -> np.ndarray:
+        """(g,): how many contacts of each group push with impulses p (k, 3), of the first `count` of those numbered."""
+
+        def step(number: Any, p: Any) -> dict[str, Any]:
+            return {"pushing": where(p[0] > 0.0, 1.0, 0.0) * self.groups_of(number)}
+
+        return mapped(step, {"number": numbers, "p": p}, count)["pushing"].sum(axis=0)
 
     def law(self, number: Any) -> ContactLaw:
         """Of the candidate with a number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -257,12 +257,13 @@ def was_stuck(p: np.ndarray, slip: Any) -> Any:
     return logical_and(p[0] > 0.0, slip == 0.0)
 
 
-def pushed_alone(p: np.ndarray) -> Any:
-    """Whether a single one of k contacts pushed in the step before, with impulses p (k, 3): then it may roll.
+def pushed_alone(pushing: Iterable[Any]) -> Any:
+    """Whether a contact was the only one that pushed in the step before: then it may roll.
 
     Velocities at which several are held, each by what it did before, need not be those of any motion of the bodies.
+    pushing: how many pushed in each group of contacts that it is tied to.
     """
-    return sum(where(normal > 0.0, 1.0, 0.0) for normal in p[:, 0]) < 1.5
+    return reduce(maximum, pushing, 0.0) < 1.5
 
 
 def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any) -> np.ndarray:

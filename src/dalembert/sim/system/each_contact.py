@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.contact import ContactLaw
+from dalembert.contact.gathering import tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
-from dalembert.math import clip, logical_and, maximum
+from dalembert.math import clip, logical_and, maximum, where
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
@@ -105,8 +106,10 @@ class EachContact(ContactImpulses):
         self.laws += self.row_laws
         self.give = np.concatenate([np.zeros(len(moments)), self.row_give])
         before, impulses = self.before[: 3 * k].reshape(k, 3), memory.contacts.reshape(k, 3)
-        stuck, alone = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)], pushed_alone(impulses)
-        holds = [logical_and(x, alone) for x in stuck]
+        stuck = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)]
+        groups = tied_together(np.any(nonzeros(touching.J).reshape(k, 3, -1), axis=1))
+        pushing = sparse_product(groups.T.astype(float), np.array([where(x > 0.0, 1.0, 0.0) for x in impulses[:, 0]]))
+        holds = [logical_and(x, pushed_alone(pushing[tied])) for x, tied in zip(stuck, groups, strict=True)]
         motions = zip(before[:, 1:], impulses, memory.rolling.reshape(k, 2), holds, strict=True)
         self.rolling = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 2)
         self.mu = [friction_coefficient(*each) for each in zip(touching.laws, before[:, 1:], stuck, strict=True)]

@@ -242,7 +242,8 @@ class GatheredImpulses(ContactImpulses):
     def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
-        columns = last | mapped(partial(self._columns, pushed_alone(last["p"])), slots._asdict() | last, count)
+        pushing = self.gathering.pushing(slots.number, last["p"], count)
+        columns = last | mapped(partial(self._columns, pushing), slots._asdict() | last, count)
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
         tied = self.bodies.loops is None
@@ -308,7 +309,7 @@ class GatheredImpulses(ContactImpulses):
 
     def _columns(
         self,
-        alone: Any,
+        pushing: Any,
         number: Any,
         gap: Any,
         position: Any,
@@ -319,7 +320,7 @@ class GatheredImpulses(ContactImpulses):
         rolling: Any,
         approach: Any,
     ) -> dict[str, Any]:
-        """All that the problem needs of one contact. alone: see `pushed_alone`."""
+        """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
         gathering, h = self.gathering, self.h
         law, turning = gathering.law(number), gathering.turning
         axes = tangent_frame(normal)
@@ -328,7 +329,7 @@ class GatheredImpulses(ContactImpulses):
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
         contact = self.element.contact
-        stuck = was_stuck(p, slip)
+        stuck, alone = was_stuck(p, slip), pushed_alone(gathering.groups_of(number) * pushing)
         rolling = rolling_velocity(before[1:3], p, rolling, logical_and(stuck, alone))
         shift = normal_shift(contact, h, gap)
 
