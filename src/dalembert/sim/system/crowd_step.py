@@ -42,6 +42,7 @@ from .contact_problem import (
     finer_tolerance,
     friction_coefficient,
     normal_shift,
+    pushed_alone,
     rolling_velocity,
     was_stuck,
     without_gain,
@@ -49,7 +50,7 @@ from .contact_problem import (
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .paired_contacts import PlacedBodies
-from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, Side
+from .scene_step import FINEST, NOTHING, LooseBodies, Moving, SceneImpulses, Side
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -113,6 +114,12 @@ class LinkImpulses(SceneImpulses):
         contact, h, about, n = self.element.contact, self.h, self.about, float(self.loose_count)
         m, none = len(about), float(len(self.signs) - 1)
 
+        def one_more(_: Any, pushing: Any, last: Any) -> dict[str, Any]:
+            return {"pushing": pushing + where(last[0] > 0.0, 1.0, 0.0)}
+
+        begin = {"pushing": 0.0}
+        pushing = visit(one_more, {"last": remembered}, NOTHING, carry=begin, count=touching.count)["pushing"]
+
         def loose_side(bodies: Any) -> dict[str, Any]:
             first, second = bodies
             number = where(first < n, first, where(second < n, second, -1.0))
@@ -130,7 +137,8 @@ class LinkImpulses(SceneImpulses):
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], stuck)
+            rolls = logical_and(stuck, pushed_alone([pushing]))
+            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], rolls)
             shift = normal_shift(contact, h, gap)
 
             def shifted(shift: Any) -> np.ndarray:
@@ -162,9 +170,7 @@ class LinkImpulses(SceneImpulses):
                 columns["waits"] = np.array([bounce.approach])
             return columns
 
-        sides = visit(
-            lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, np.zeros((1, 1)), count=touching.count
-        )
+        sides = visit(lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, NOTHING, count=touching.count)
         self.loose = sides["at"][:, 0]
         items = {"number": touching.number, "bodies": touching.bodies, "sign": sides["sign"]}
         items |= {"gap": touching.gap, "position": touching.position, "normal": touching.normal, "last": remembered}
