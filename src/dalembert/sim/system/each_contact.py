@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.contact import ContactLaw
 from dalembert.contact.gathering import tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
-from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
+from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
 from dalembert.math import clip, logical_and, maximum, where
 
 from ..elements.contact import Memory, RigidContact
@@ -91,6 +91,8 @@ class EachContact(ContactImpulses):
         self.contact_rows = np.concatenate([touching.J, touching.spin])
         if self.faces is None:
             self.all = self.bodies.carrier(np.concatenate([self.contact_rows, self.rows.J[self.switching]]))
+            if not len(self.row_before):  # where inertia is diagonal there is less to keep for Newton steps
+                self.all = Carrier.reduced(self.all.Y, self.mass.r)
             self.before = np.concatenate([sparse_product(self.contact_rows, self.v), self.row_before])
             self.free = self.before + sparse_product(self.all.X.T, self.kick)
         else:
