@@ -109,16 +109,21 @@ class LinkImpulses(SceneImpulses):
         self.signs = np.concatenate([freedom_signs(linked.model, pairs), np.zeros((1, len(motions.freedoms)))])
         super().__init__(*scene)
 
-    def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
-        """All that the problem needs of contacts."""
-        contact, h, about, n = self.element.contact, self.h, self.about, float(self.loose_count)
-        m, none = len(about), float(len(self.signs) - 1)
+    def _pushing_links(self, touching: Touching, remembered: np.ndarray) -> Any:
+        """How many contacts of links pushed in the step before."""
 
         def one_more(_: Any, pushing: Any, last: Any) -> dict[str, Any]:
             return {"pushing": pushing + where(last[0] > 0.0, 1.0, 0.0)}
 
         begin = {"pushing": 0.0}
-        pushing = visit(one_more, {"last": remembered}, NOTHING, carry=begin, count=touching.count)["pushing"]
+        return visit(one_more, {"last": remembered}, NOTHING, carry=begin, count=touching.count)["pushing"]
+
+    def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
+        """All that the problem needs of contacts."""
+        contact, h, about, n = self.element.contact, self.h, self.about, float(self.loose_count)
+        m, none = len(about), float(len(self.signs) - 1)
+
+        pushing = self._pushing_links(touching, remembered)
 
         def loose_side(bodies: Any) -> dict[str, Any]:
             first, second = bodies
