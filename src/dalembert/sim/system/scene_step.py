@@ -24,7 +24,7 @@ from dalembert.linear import (
     nonzeros,
     solved_bodies,
 )
-from dalembert.math import clip, maximum, take, visit, where
+from dalembert.math import clip, logical_and, maximum, take, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3
 
@@ -36,6 +36,7 @@ from .contact_problem import (
     finer_tolerance,
     friction_coefficient,
     normal_shift,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
@@ -266,11 +267,27 @@ class SceneImpulses:
         last = take(places, number)[:, 0]
         return take(np.concatenate(kept, axis=1), last - 1.0)
 
+    def _pushing(self, touching: Touching, normal: np.ndarray) -> np.ndarray:
+        """(k,): how many contacts pushed in the step before at the body of each that has most of them.
+
+        normal (k,): impulses of that step.
+        """
+
+        def one_more(rows: Any, bodies: Any, normal: Any) -> dict[str, Any]:
+            return {"rows": rows + where(normal > 0.0, 1.0, 0.0), "to": bodies}
+
+        at, count = touching.bodies, touching.count
+        items, start = {"bodies": at, "normal": normal}, np.zeros((len(self.moving.motion), 1))
+        numbers = visit(one_more, items, start, at, count=count, groups=touching.group)["table"]
+        return visit(lambda rows: {"most": maximum(rows[0, 0], rows[1, 0])}, {}, numbers, at, count=count)["most"]
+
     def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
         contact, h, m = self.element.contact, self.h, len(self.about)
 
-        def one(rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any) -> dict[str, Any]:
+        def one(
+            rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any, pushing: Any
+        ) -> dict[str, Any]:
             law = law_of(self.element.laws, number)
             axes = tangent_frame(normal)
             sides = [_Side(row, axes, position, self.about) for row in rows]
@@ -279,7 +296,8 @@ class SceneImpulses:
             free = before + kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], stuck)
+            rolls = logical_and(stuck, pushed_alone([pushing]))
+            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], rolls)
 
             shift = normal_shift(contact, h, gap)
 
@@ -320,6 +338,7 @@ class SceneImpulses:
             "position": touching.position,
             "normal": touching.normal,
             "last": remembered,
+            "pushing": self._pushing(touching, remembered[:, 0]),
         }
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
 
