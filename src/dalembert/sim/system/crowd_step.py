@@ -122,7 +122,6 @@ class LinkImpulses(SceneImpulses):
         """All that the problem needs of contacts."""
         contact, h, about, n = self.element.contact, self.h, self.about, float(self.loose_count)
         m, none = len(about), float(len(self.signs) - 1)
-
         pushing = self._pushing_links(touching, remembered)
 
         def loose_side(bodies: Any) -> dict[str, Any]:
@@ -149,10 +148,7 @@ class LinkImpulses(SceneImpulses):
             def shifted(shift: Any) -> np.ndarray:
                 return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
 
-            turning = np.array([[0.0, 0.0, 0.0, *axes[k]] for k in about]).reshape(m, SIZE)
-            turned = np.concatenate([np.zeros((m, 3)), side.spins], axis=1)
-            J = np.concatenate([np.concatenate([axes, side.levers], axis=1), turning])
-            Y = np.concatenate([np.concatenate([side.light * axes, side.turns], axis=1), turned])
+            J, Y = _loose_rows(side, axes, about)
             columns = {
                 "one_more": number + 1.0,
                 "J": sign * J,
@@ -180,6 +176,14 @@ class LinkImpulses(SceneImpulses):
         items = {"number": touching.number, "bodies": touching.bodies, "sign": sides["sign"]}
         items |= {"gap": touching.gap, "position": touching.position, "normal": touching.normal, "last": remembered}
         return visit(one, items, self.moving.motion, sides["at"], count=touching.count)
+
+
+def _loose_rows(side: Side, axes: np.ndarray, about: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """(3 + m, 6) of a loose body: velocities along and about axes per velocity of it, and what impulses change."""
+    turning = np.array([[0.0, 0.0, 0.0, *axes[k]] for k in about]).reshape(-1, SIZE)
+    turned = np.concatenate([np.zeros((len(about), 3)), side.spins], axis=1)
+    J = np.concatenate([np.concatenate([axes, side.levers], axis=1), turning])
+    return J, np.concatenate([np.concatenate([side.light * axes, side.turns], axis=1), turned])
 
 
 class CrowdImpulses(ContactImpulses):
