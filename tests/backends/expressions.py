@@ -219,6 +219,20 @@ def _nested(x: np.ndarray) -> dict[str, Any]:
     return math.repeat(outer, 6, {"total": x[0], "k": 1.0, "done": False}, "done")
 
 
+def _branches(x: np.ndarray) -> np.ndarray:
+    """A branch in a branch, each with what it alone needs: a loop over items, an exponential, a condition."""
+    common, flag = math.cos(x[1]), x[1] < x[2]
+
+    def outer() -> dict[str, Any]:
+        def inner() -> dict[str, Any]:
+            items = {"a": np.array([x[0] * x[1], x[1], x[2]])}
+            return {"y": math.map(lambda a: {"y": math.where(flag, math.sin(a), a) * x[2]}, items)["y"]}
+
+        return {"y": math.branch(x[2] > 0.5, inner, {"y": x})["y"] * common + math.exp(x[0])}
+
+    return math.branch(x[0] > 0.0, outer, {"y": common * x})["y"]
+
+
 def _settling(x: np.ndarray, c: np.ndarray) -> dict[str, Any]:
     """A loop whose every step looks for a solution from the last one on: y = c + sin(y + x) / 2."""
 
@@ -415,6 +429,8 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("repeat_turned_rates", {"x": 5}, lambda x: jvp(_turned(x)["M"], dict.fromkeys(x, 1.0)), inner=3),
     Expression("repeat_nested", {"x": 3}, _nested, inner=3),
     Expression("repeat_nested_slopes", {"x": 3}, lambda x: gradient(_nested(x)["total"], x), inner=3),
+    Expression("branches", {"x": 3}, _branches),
+    Expression("branches_slopes", {"x": 3}, lambda x: gradient(np.sum(_branches(x)), x)),
     Expression("items", {"x": 21}, _items, inner=7),
     Expression(
         "items_slopes", {"x": 21}, lambda x: gradient(np.sum(_items(x)["end"]) + _items(x)["z"][3, 3], x), inner=7

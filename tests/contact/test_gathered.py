@@ -20,6 +20,7 @@ from dalembert.sim.rigid_dynamics import rigid_dynamics, rigid_dynamics_in_slots
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, assert_close
 
 STEP = 2e-3
+MISSED = 0.01  # of the steps of limp legs: those that may miss the tolerance
 TIGHT = 1e-12  # [m/s] so that two ways to the same solution end at the same numbers
 
 
@@ -165,3 +166,36 @@ def test_pairs_of_different_meshes_are_one_loop():
     assert_close(found.position, [w.position for w in each], COMPUTED)
     assert_close(found.normal, [w.normal for w in each], COMPUTED)
     assert found.gap.min() < 0.0  # some overlap
+
+
+def rounded_bar(radius: float, length: float) -> Polyhedron:
+    """Along −z, with twelve sides and narrower ends, as meshes of legs are."""
+    angles = np.arange(12) * np.pi / 6
+    rings = [(0.0, 0.6), (-0.2 * radius, 1.0), (0.2 * radius - length, 1.0), (-length, 0.6)]
+    points = [(radius * s * np.cos(a), radius * s * np.sin(a), z) for z, s in rings for a in angles]
+    surface = hull(np.array(points))
+    return Polyhedron(surface.vertices, surface.triangles)
+
+
+@pytest.mark.long
+def test_limp_legs_of_meshes_that_touch_with_many_points_settle() -> None:
+    """What several points of legs did in the step before is no motion of the legs in this one."""
+    builder = ModelBuilder("limp")
+    builder.add_body("trunk", parent="world", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+    builder.add_geometry(Box([0.3, 0.2, 0.06]), body="trunk", role="collision")
+    for k in range(4):
+        parent, place = "trunk", (0.14 if k < 2 else -0.14, 0.11 if k % 2 else -0.11, 0.0)
+        for i, (axis, length) in enumerate((((1, 0, 0), 0.04), ((0, 1, 0), 0.14), ((0, 1, 0), 0.14))):
+            name, mass = f"leg {k} {i}", 0.05 * (3 - i)
+            inertia = mass * length**2 / 12 * np.eye(3)
+            carried = {"mass": mass, "com": (0, 0, -0.5 * length), "inertia": inertia}
+            builder.add_body(name, parent=parent, joint="revolute", axis=axis, xyz=place, **carried)
+            builder.add_geometry(rounded_bar(0.02, length), body=name, role="collision")
+            parent, place = name, (0.0, 0.0, -length)
+    robot = builder.build()
+    q, v = np.tile(robot.neutral(), (32, 1)), 0.3 * np.random.default_rng(0).standard_normal((32, robot.nv))
+    q[:, 2] = 0.33
+    contacts = robot.rollout(
+        q, v, step=STEP, steps=250, contact=Contact(ground=0.0, friction=0.6), check=False
+    ).contacts
+    assert contacts.unsettled.sum() < MISSED * 32 * 250

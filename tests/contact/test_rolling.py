@@ -22,11 +22,12 @@ FRICTION_WORK = 1e-4  # of the energy: what friction at rest may do in one step
 
 
 @cache
-def coin() -> Robot:
-    """A flat cylinder whose axis is z."""
+def coin(count: int = 1) -> Robot:
+    """A flat cylinder whose axis is z, or some of them."""
     builder = ModelBuilder("coin", gravity=(0.0, 0.0, -G))
-    builder.add_body("coin", parent="world", joint="free", mass=MASS, inertia=np.diag([ACROSS, ACROSS, ALONG]))
-    builder.add_geometry(Cylinder(RADIUS, 2 * HALF), body="coin", role="collision")
+    for name in (f"coin {k}" for k in range(count)):
+        builder.add_body(name, parent="world", joint="free", mass=MASS, inertia=np.diag([ACROSS, ACROSS, ALONG]))
+        builder.add_geometry(Cylinder(RADIUS, 2 * HALF), body=name, role="collision")
     return builder.build()
 
 
@@ -77,6 +78,14 @@ def test_a_coin_rolls_in_a_circle() -> None:
         np.testing.assert_allclose(run.q[:, 2], start.height, rtol=error)
         total = run.energy.total / run.energy.total[0] - 1.0
         assert total.max() <= ITERATED and total.min() > -error
+
+
+def test_a_coin_rolls_as_if_another_were_not_there() -> None:
+    """Whatever one contact needs to know of others is of those on the same bodies."""
+    start, _ = circling(lean=1.2, precession=4.0)
+    alone = coin().rollout(start.q, start.v, step=1e-3, steps=200, contact=ROUGH)
+    both = coin(2).rollout(np.tile(start.q, 2), np.tile(start.v, 2), step=1e-3, steps=200, contact=ROUGH)
+    assert_close(both.q, np.tile(alone.q, 2), ITERATED)
 
 
 @pytest.mark.parametrize("step", [5e-4, 1e-3, 2e-3])

@@ -150,6 +150,16 @@ def tied(model: Model, signs: np.ndarray) -> np.ndarray:
     return (moved.astype(float).T @ moved) > 0.0
 
 
+def tied_together(moved: np.ndarray) -> np.ndarray:
+    """(k, g): which of k contacts are in each of g groups that a freedom moves; groups within others are left out.
+
+    moved (k, nv): whether a freedom moves a contact.
+    """
+    groups = {frozenset(np.flatnonzero(column)) for column in moved.T}
+    largest = [group for group in groups if group and not any(group < other for other in groups)]
+    return np.array([[i in group for group in sorted(largest, key=sorted)] for i in range(len(moved))])
+
+
 class Gathering:
     """The candidates of patches, told apart by their numbers."""
 
@@ -177,6 +187,23 @@ class Gathering:
         table = np.concatenate([np.zeros((1, self.signs.shape[1])), self.signs])
         return lookup(table, number + 1.0)
 
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """(n, g): which candidates are in each of g groups: see `tied_together`."""
+        return tied_together(self.signs != 0.0)
+
+    def groups_of(self, number: Any) -> np.ndarray:
+        """(g,): 1 for each group that the candidate with a number is in, else 0."""
+        return lookup(np.concatenate([np.zeros((1, self.groups.shape[1])), self.groups]), number + 1.0)
+
+    def pushing(self, numbers: np.ndarray, p: np.ndarray, count: Any) -> np.ndarray:
+        """(g,): how many contacts of each group push with impulses p (k, 3), of the first `count` of those numbered."""
+
+        def step(number: Any, p: Any) -> dict[str, Any]:
+            return {"pushing": where(p[0] > 0.0, 1.0, 0.0) * self.groups_of(number)}
+
+        return mapped(step, {"number": numbers, "p": p}, count)["pushing"].sum(axis=0)
+
     def law(self, number: Any) -> ContactLaw:
         """Of the candidate with a number."""
         return law_of(self.laws, number)
@@ -195,24 +222,26 @@ class Gathering:
         J = rows["J"].reshape(-1, self.model.nv)
         return Rows(found.gap, found.position, rows["axes"], J, np.zeros((0, self.model.nv)))
 
-    def speeds(self, at: Points, motions: Motions, v: np.ndarray) -> np.ndarray:
-        """(n,): how fast gaps open at v (nv,) [m/s]."""
-        twists = motions.twists(v)
-        relative = np.array([twists[p.first] - twists[p.second] for p in self.owner])
+    def speeds(self, at: Points, motions: Motions, v: np.ndarray, numbers: Sequence[int] | None = None) -> np.ndarray:
+        """How fast gaps open at v (nv,) [m/s]: (k,) of the candidates with k numbers, or of all."""
+        twists, which = motions.twists(v), list(range(len(self)) if numbers is None else numbers)
+        relative = np.array([twists[p.first] - twists[p.second] for p in (self.owner[k] for k in which)])
 
         def step(position: Any, normal: Any, twist: Any) -> dict[str, Any]:
             velocity = twist[3:] + cross(twist[:3], position - motions.reference)
             return {"speed": dot(normal, velocity)}
 
-        return for_each(step, {"position": at.position, "normal": at.normal, "twist": relative})["speed"]
+        items = {"position": at.position[which], "normal": at.normal[which], "twist": relative}
+        return for_each(step, items)["speed"]
 
-    def near(self, found: Points, speeds: np.ndarray, h: Any) -> np.ndarray:
-        """(n,): 1 for each candidate that may touch in a step h, else 0."""
+    def near(self, found: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None) -> np.ndarray:
+        """1 for each candidate that may touch in a step h, else 0: (k,) of those with k numbers, or of all."""
+        gap = found.gap if numbers is None else found.gap[list(numbers)]
 
         def step(gap: Any, speed: Any) -> dict[str, Any]:
             return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
 
-        return for_each(step, {"gap": found.gap, "speed": speeds})["near"]
+        return for_each(step, {"gap": gap, "speed": speeds})["near"]
 
     def numbered(self, near: np.ndarray, k: int) -> tuple[np.ndarray, Any]:
         """The numbers (k,) of the candidates that are near, in k slots, as far as there are; and how many are near."""

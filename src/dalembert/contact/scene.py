@@ -19,6 +19,7 @@ from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.collision.hulls import Hull, hull
+from dalembert.linear import coloured, ordered
 from dalembert.math import lookup, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Model
@@ -44,7 +45,8 @@ WIDTH = 13  # numbers of a row: a pose, and how far a body may move; or a contac
 class Touching(NamedTuple):
     """Contacts of a state in k slots, the first `count`: number (k,) of the candidate, numbers of both bodies (k, 2).
 
-    gap (k,) [m], position (k, 3) [m], normal (k, 3) from the second body to the first. lost: how many found no room.
+    gap (k,) [m], position (k, 3) [m], normal (k, 3) from the second body to the first. group (k,): neighbours with the
+    same number have no body in common. lost: how many found no room.
     """
 
     number: np.ndarray
@@ -52,6 +54,7 @@ class Touching(NamedTuple):
     gap: np.ndarray
     position: np.ndarray
     normal: np.ndarray
+    group: np.ndarray
     count: Any
     lost: Any
 
@@ -173,7 +176,11 @@ class Scene:
                 lost = lost + dropped
         rows, room = table[bodies:], float(self.room)
         lost = lost + where(count > room, count - room, 0.0)
-        return Touching(rows[:, 0], rows[:, 1:3], rows[:, 3], rows[:, 4:7], rows[:, 7:10], minimum(count, room), lost)
+        count = minimum(count, room)
+        colours = coloured(rows[:, 1:3], count, self.world)
+        rows = ordered(rows[:, :10], colours.place, count)
+        parts = rows[:, 0], rows[:, 1:3], rows[:, 3], rows[:, 4:7], rows[:, 7:]
+        return Touching(*parts, colours.group, count, lost)
 
     def _in_pairs(
         self, group: _Group, placed: np.ndarray, table: np.ndarray, count: Any
@@ -183,19 +190,27 @@ class Scene:
         constants, sizes = np.column_stack([group.first, group.bodies]), group.sizes
         at = mapped(lambda k: {"at": _looked_up(group.bodies, k)}, {"k": listed}, pair_count)["at"]
 
-        def one(rows: Any, count: Any, k: Any) -> dict[str, Any]:
+        def one(rows: Any, k: Any) -> dict[str, Any]:
             first, *bodies = _looked_up(constants, k)
             shapes = [each.shape(_looked_up(each.sizes, k)) for each in sizes]
             X = [pose_of(row) @ pose_of(_looked_up(place, k)) for row, place in zip(rows, group.places, strict=True)]
-            ahead, contacts, to = rows[0, POSE] + rows[1, POSE], [], []
+            ahead, contacts, near = rows[0, POSE] + rows[1, POSE], [], []
             for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1])):
-                near = w.distance < NEAR + ahead
+                near.append(where(w.distance < NEAR + ahead, 1.0, 0.0))
                 contacts.append(_contact(first + float(i), bodies, w.distance, w.position, w.normal))
-                to.append(where(near, count + float(self.world + 1), -1.0))
-                count = count + where(near, 1.0, 0.0)
-            return {"rows": np.array(contacts), "to": np.array(to), "count": count}
+            return {"near": np.array(near), "contacts": np.array(contacts)}
 
-        end = visit(one, {"k": listed}, table, at, {"count": count}, pair_count)
+        found = visit(one, {"k": listed}, placed, at, count=pair_count)  # of one state several pairs at once
+        points = {name: found[name] for name in ("near", "contacts")}
+
+        def keep(_: Any, count: Any, near: Any, contacts: Any) -> dict[str, Any]:
+            to = []
+            for each in near:
+                to.append(where(each > 0.5, count + float(self.world + 1), -1.0))
+                count = count + each
+            return {"rows": contacts, "to": np.array(to), "count": count}
+
+        end = visit(keep, points, table, carry={"count": count}, count=pair_count)
         return end["table"], end["count"], lost
 
     def _against_ground(

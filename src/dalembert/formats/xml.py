@@ -31,6 +31,8 @@ STRING, BYTES = "<string>", "<bytes>"
 LIKE = 0.65
 """Of difflib: "xzy" is like "xyz", "limits" like "limit"; vendors' extensions are like none."""
 
+UNEXPANDED = "is an unexpanded xacro expression; name the file .urdf.xacro, or expand it first: xacro in > out.urdf"
+
 # Python's float() also takes "nan", "1_000" and blanks; a robot file must not.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
 _DECLARATION = re.compile(
@@ -89,9 +91,8 @@ class Document:
         value = self.text(element, attribute) if count is None else element.get(attribute, "")
         words = value.split()
         if count is not None and len(words) != count:
-            raise self.error(
-                element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected {count}'
-            )
+            what = UNEXPANDED if _is_xacro(value) else f"has {len(words)} numbers, expected {count}"
+            raise self.error(element, f'attribute {attribute}="{_clip(value)}" {what}')
         return tuple(self._float(element, attribute, word, largest) for word in words)
 
     def _float(self, element: etree._Element, attribute: str, word: str, largest: float = LARGEST) -> float:
@@ -102,8 +103,8 @@ class Document:
         if len(word) > 400 or not _NUMBER.match(word):
             if _NOT_FINITE.match(word):
                 cure = "is not finite; write a finite number (for no limit leave it out)"
-            elif "${" in word or "$(" in word:
-                cure = "is an unexpanded xacro expression; expand the file first: xacro in.urdf.xacro > out.urdf"
+            elif _is_xacro(word):
+                cure = UNEXPANDED
             else:
                 cure = "is not a number; write it like 0.25 or -1e-3"
             raise self.error(element, f"{what}: '{_clip(word)}' {cure}")
@@ -111,6 +112,10 @@ class Document:
         if abs(value) > largest:
             raise self.error(element, f"{what}: {_clip(word)} is too large, expected at most {largest:g}")
         return value
+
+
+def _is_xacro(text: str) -> bool:
+    return "${" in text or "$(" in text
 
 
 def tag_of(element: etree._Element) -> str:

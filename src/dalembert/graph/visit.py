@@ -280,7 +280,7 @@ def visited(
     begin = [as_number(x, graph) for x in table]
     start = [as_number(x, graph) for x in carry]
     numbers, places = ([[as_number(x, graph) for x in row] for row in rows] for rows in (items, at))
-    same = [all(x is row[0] for x in row) for row in numbers]
+    same = [k != group and all(x is row[0] for x in row) for k, row in enumerate(numbers)]
     rows_in = placeholders(graph, len(at) * columns)
     inside = placeholders(graph, len(start)), placeholders(graph, len(items) - sum(same))
     moving = iter(inside[1])
@@ -291,7 +291,7 @@ def visited(
     outputs = [("to", written.to), ("rows", written.rows), ("carry", written.carry), ("record", written.record)]
     function, outside = captured("step", names, outputs, graph)
     counted = next((k for k, x in enumerate(outside) if x is count), None)
-    grouped = None if group is None or same[group] else group - sum(same[:group])
+    grouped = None if group is None else group - sum(same[:group])
     compound = Visited(function, len(begin) // columns, columns, n, reverse, counted, grouped)
     flat = [*begin, *start, *(x for row in (*places, *varying) for x in row), *outside]
     every = results(graph, compound, flat)

@@ -4,9 +4,11 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
+from .arrays import by_contact, flat, largest_size
 from .body_impulses import BodyContacts, Sweeps
 from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
+from .colours import coloured, ordered
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
@@ -42,17 +44,22 @@ __all__ = [
     "QuadraticSolution",
     "SharingFactor",
     "Sweeps",
+    "by_contact",
+    "coloured",
     "constraint_impulses",
     "contact_error",
     "elimination_order",
     "factor",
     "factor_entries",
     "factor_semidefinite",
+    "flat",
     "gram",
     "impulses_from_rest",
     "is_zero",
+    "largest_size",
     "looped_impulses",
     "nonzeros",
+    "ordered",
     "row_impulse",
     "solve",
     "solve_elastic",

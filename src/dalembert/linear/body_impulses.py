@@ -4,7 +4,8 @@ A contact moves two bodies, which each state of a batch has itself: w (n, 6) hol
 velocities of the centres of mass and of the angular velocities, along the axes of the world. A contact reads and writes
 two rows of it, so that a sweep costs what there is to touch, whatever the number of bodies.
 
-Sweeps solve for each contact beside the others (block Gauss-Seidel). Between them the impulses go on along the
+Sweeps solve for each contact beside the others (block Gauss-Seidel); of one state, contacts without a common body
+together. Between them the impulses go on along the
 direction of the last changes, as conjugate gradients would, which takes stacks to rest in tens of sweeps instead of
 hundreds (Silcowitz-Niebe, Abel, Erleben 2010).
 """
@@ -20,7 +21,9 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import logical_or, map, maximum, minimum, repeat, visit, where
 
-from .cones import Block, contact_block, contact_impulse
+from .arrays import chosen, largest_and_total, largest_size
+from .cones import Block, contact_impulse
+from .contact_motion import ContactMotion, motion_block
 from .iteration import settled
 from .row_laws import ANY, Law, row_impulse
 
@@ -29,13 +32,14 @@ SLIPS = 12  # steps towards the slip of one contact, at most
 ALONE = 0.1  # of the tolerance: the accuracy of one contact beside the others
 WORSE = 8.0  # times the smallest change so far: sweeps go back to where that was
 FINE = 8  # sweeps towards a finer change than the tolerance
-SLOW_AT_FIRST, AT_FIRST = 3, 4.0  # sweeps before their pace counts, and times the smallest change of these
+SLOW_AT_FIRST, AT_FIRST = (3, 4.0)  # sweeps before their pace counts, and times the smallest change of these
 
 
 class BodyContacts(NamedTuple):
     """Of k contacts, the first `count` of which there are, with m axes of friction about them.
 
-    first, second (k,): numbers of bodies, one that is none's moves nothing. axes (k, 3, 3): normal and tangents, rows;
+    first, second (k,): numbers of bodies, one that is none's moves nothing; group (k,): neighbours with the same number
+    have no body in common. axes (k, 3, 3): normal and tangents, rows;
     levers_a, levers_b (k, 3, 3): turning of the bodies per motion along each; turns_a, turns_b (k, 3, 3): angular
     velocity that a unit impulse along each gives; light_a, light_b (k,): 1/mass. spins_a, spins_b (k, m, 3): angular
     velocities that unit moments about the axes `about` give; reach (k, m) [m]: moment per normal impulse.
@@ -44,6 +48,7 @@ class BodyContacts(NamedTuple):
 
     first: np.ndarray
     second: np.ndarray
+    group: np.ndarray
     axes: np.ndarray
     levers_a: np.ndarray
     levers_b: np.ndarray
@@ -95,7 +100,7 @@ class _Pass(NamedTuple):
 
 
 class _There(NamedTuple):
-    """After a sweep from the first contact to the last, which began at `begin` and w_begin."""
+    """After a sweep from the first contact to the last, which began at `begin` and w_begin; moved (k,): velocities."""
 
     p: np.ndarray
     slip: np.ndarray
@@ -106,16 +111,18 @@ class _There(NamedTuple):
     w: np.ndarray
     w_begin: np.ndarray
     w_along: np.ndarray
-    change: Any
+    best_w: np.ndarray
+    moved: np.ndarray
 
 
 class _Back(NamedTuple):
-    """After the sweep back; square: sum of squares of the changes of impulses there and back."""
+    """After the sweep back. Of both: change, the largest velocity that changed; square, of the changes of impulses."""
 
     p: np.ndarray
     slip: np.ndarray
     along: np.ndarray
     w: np.ndarray
+    w_along: np.ndarray
     change: Any
     square: Any
 
@@ -131,7 +138,7 @@ class Sweeps:
         self.motion = {"numbers": self.at} | {name: getattr(c, name) for name in names}
         if c.about:
             self.motion |= {"spins_a": c.spins_a, "spins_b": c.spins_b}
-        self.blocks = map(_block, {name: getattr(c, name) for name in names}, c.count)
+        self.blocks = map(motion_block, {name: getattr(c, name) for name in names}, c.count)
         sizes = self.blocks["size"]
         if c.about:
             spins = {"axes": c.axes, "spins_a": c.spins_a, "spins_b": c.spins_b}
@@ -149,17 +156,17 @@ class Sweeps:
         pace: of what they change after some sweeps they go on as long as each leaves less than this share of it on
         average, also beyond the tolerance, towards the finer one; None: in any case.
         """
-        k, n = p.shape
         scale, w = self.scale(p), self.pushed(p)
-        state: dict[str, Any] = {"p": p, "slip": slip, "along": np.zeros((k, n)), "best_p": p, "best_slip": slip}
+        state: dict[str, Any] = {"p": p.T, "slip": slip, "along": np.zeros(p.T.shape), "best_p": p.T, "best_slip": slip}
         state |= {"w": w, "w_along": np.zeros((self.bodies, 6)), "best_w": w, "length": ANY, "share": 0.0}
         state |= {"lost": 0.0, "better": 1.0, "smallest": ANY, "slowest": ANY, "count": 0.0, "done": 0.0}
 
         def sweep(*parts: Any) -> dict[str, Any]:
             last = _Pass(*parts[:-1])
+            last = last._replace(**{name: getattr(last, name).T for name in ("p", "along", "best_p")})
             there = self._there(last)
             back = self._back(there)
-            change = maximum(there.change, back.change)
+            change = back.change
             tolerance = self.finer if pace is not None else where(last.count < FINE, self.finer, self.tolerance)
             done = settled(change, tolerance, scale)
             lost = change > WORSE * last.smallest
@@ -169,14 +176,14 @@ class Sweeps:
                 slowest = where(last.count < SLOW_AT_FIRST, slowest, pace * slowest)
                 done = where(minimum(change, last.smallest) > slowest, 1.0, done)
             return {
-                "p": back.p,
+                "p": back.p.T,
                 "slip": back.slip,
-                "along": back.along,
-                "best_p": there.best_p,
+                "along": back.along.T,
+                "best_p": there.best_p.T,
                 "best_slip": there.best_slip,
                 "w": back.w,
-                "w_along": there.w_along + (back.w - there.w_begin),
-                "best_w": where(last.better > 0.5, last.w, last.best_w),
+                "w_along": back.w_along,
+                "best_w": there.best_w,
                 "length": where(lost, ANY, back.square),
                 "share": where(straight, 0.0, back.square / maximum(last.length, 1.0 / ANY)),
                 "lost": where(lost, 1.0, 0.0),
@@ -189,15 +196,20 @@ class Sweeps:
 
         end = repeat(sweep, SWEEPS, state, "done")
         better, change = end["better"] > 0.5, end["smallest"]
-        p, slip, w = (where(better, end[name], end[f"best_{name}"]) for name in ("p", "slip", "w"))
+        p, slip, w = (chosen(better, end[name], end[f"best_{name}"]) for name in ("p", "slip", "w"))
         tolerance = self.tolerance if pace is None else self.finer
-        return BodyImpulses(p, slip, w, change, end["count"], settled(change, tolerance, scale))
+        return BodyImpulses(p.T, slip, w, change, end["count"], settled(change, tolerance, scale))
 
     def _there(self, last: _Pass) -> _There:
         """From the first contact to the last, from where the changes before lead on to, or from the best so far."""
         lost, better = last.lost > 0.5, last.better > 0.5
-        w_along = where(lost, 0.0, last.share * last.w_along)
-        w_begin = where(lost, last.best_w, last.w + w_along)
+
+        def moved_on(w: Any, along: Any, best: Any) -> dict[str, Any]:
+            kept = where(lost, 0.0, last.share * along)
+            return {"begin": where(lost, best, w + kept), "along": kept, "best": where(better, w, best)}
+
+        bodies = {"w": last.w.ravel(), "w_along": last.w_along.ravel(), "best_w": last.best_w.ravel()}
+        w_begin, w_along, best_w = (x.reshape(-1, 6) for x in map(moved_on, bodies).values())
 
         def begin(p: Any, slip: Any, along: Any, best_p: Any, best_slip: Any) -> tuple[Any, Any, dict[str, Any]]:
             kept = where(lost, 0.0, last.share * along)
@@ -206,33 +218,41 @@ class Sweeps:
             return start, where(lost, best_slip, slip), {"begin": start, "along": kept} | best
 
         states = {name: getattr(last, name) for name in ("p", "slip", "along", "best_p", "best_slip")}
-        after = self._each(begin, lambda *_: {}, states, w_begin, {}, False)
-        records = {name: after[name] for name in ("p", "slip", "begin", "along", "best_p", "best_slip")}
-        return _There(**records, w=after["table"], w_begin=w_begin, w_along=w_along, change=after["most"])
+        after = self._each(begin, lambda *_: {}, states, w_begin, False)
+        records = {name: after[name] for name in ("p", "slip", "begin", "along", "best_p", "best_slip", "moved")}
+        return _There(**records, w=after["table"], w_begin=w_begin, w_along=w_along, best_w=best_w)
 
     def _back(self, there: _There) -> _Back:
         """From the last contact to the first; along: all that has changed since the pass began, and before."""
 
-        def begin(p: Any, slip: Any, start: Any, along: Any) -> tuple[Any, Any, dict[str, Any]]:
+        def begin(p: Any, slip: Any, start: Any, along: Any, moved: Any) -> tuple[Any, Any, dict[str, Any]]:
             return p, slip, {}
 
-        def add(p: Any, sizes: Any, square: Any, _p: Any, _slip: Any, start: Any, along: Any) -> dict[str, Any]:
+        def add(
+            p: Any, sizes: Any, most: Any, _p: Any, _slip: Any, start: Any, along: Any, moved: Any
+        ) -> dict[str, Any]:
             change = p - start
-            return {"along": along + change, "square": square + (sizes * change) @ change}
+            return {"along": along + change, "square": (sizes * change) @ change, "most": maximum(most, moved)}
 
-        states = {"p": there.p, "slip": there.slip, "begin": there.begin, "along": there.along}
-        after = self._each(begin, add, states, there.w, {"square": 0.0}, True)
-        return _Back(after["p"], after["slip"], after["along"], after["table"], after["most"], after["square"])
+        states = {name: getattr(there, name) for name in ("p", "slip", "begin", "along", "moved")}
+        after = self._each(begin, add, states, there.w, True)
+        change, square = largest_and_total(after["most"], after["square"], self.contacts.count)
+
+        def moved_on(w: Any, begin: Any, along: Any) -> dict[str, Any]:
+            return {"along": along + (w - begin)}
+
+        bodies = {"w": after["table"].ravel(), "begin": there.w_begin.ravel(), "w_along": there.w_along.ravel()}
+        w_along = map(moved_on, bodies)["along"].reshape(-1, 6)
+        return _Back(after["p"], after["slip"], after["along"], after["table"], w_along, change, square)
 
     def scale(self, p: np.ndarray) -> Any:
         """Of the velocities at work."""
 
-        def step(most: Any, c: Any, size: Any, p: Any) -> dict[str, Any]:
-            return {"most": reduce(maximum, [most, *absolute(c), *absolute(size * p)])}
+        def one(c: Any, size: Any, p: Any) -> dict[str, Any]:
+            return {"most": reduce(maximum, [*absolute(c), *absolute(size * p)])}
 
-        items = {"c": self.contacts.c, "size": self.sizes, "p": p}
-        nothing = np.zeros((1, 1))
-        return visit(lambda rows, *x: step(*x), items, nothing, carry={"most": 0.0}, count=self.contacts.count)["most"]
+        count = self.contacts.count
+        return largest_size(map(one, {"c": self.contacts.c, "size": self.sizes, "p": p}, count)["most"], count)
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (n, 6) of impulses p."""
@@ -243,7 +263,8 @@ class Sweeps:
             return {"rows": contact.moved(rows, p), "to": contact.numbers}
 
         start = np.zeros((self.bodies, 6))
-        return visit(one, self.motion | {"p": p}, start, self.at, count=self.contacts.count)["table"]
+        arrays = self.motion | {"p": p}
+        return visit(one, arrays, start, self.at, count=self.contacts.count, groups=self.contacts.group)["table"]
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
         """(k, 3 + m): what w adds to the velocities of contacts."""
@@ -259,8 +280,9 @@ class Sweeps:
         def begin(p: Any, slip: Any) -> tuple[Any, Any, dict[str, Any]]:
             return p, slip, {}
 
-        after = self._each(begin, lambda *_: {}, {"p": p, "slip": slip}, w, {}, reverse)
-        return after["p"], after["slip"], after["table"], after["most"], after["moved"]
+        after = self._each(begin, lambda *_: {}, {"p": p, "slip": slip}, w, reverse)
+        change = largest_size(after["moved"], self.contacts.count)
+        return after["p"], after["slip"], after["table"], change, after["moved"]
 
     def _each(
         self,
@@ -268,19 +290,17 @@ class Sweeps:
         added: Callable[..., dict[str, Any]],
         states: dict[str, np.ndarray],
         w: np.ndarray,
-        carry: dict[str, Any],
         reverse: bool,
     ) -> dict[str, np.ndarray]:
-        """Each contact in turn beside the others as they are: "p", "slip", "moved", "most" and "table", w at the end.
+        """Each contact in turn beside the others as they are: "p", "slip", "moved", and "table", w at the end.
 
         states (k, …) by name: what `begin` takes of a contact; it gives the impulses and the slip from which it starts,
-        and further records. added: from the new impulses, their sizes, what is carried and the states of a contact to
-        further records and what is carried on.
+        and further records. added: from the new impulses, their sizes, the velocity that changed and the states of a
+        contact to further records.
         """
         about, names = self.contacts.about, Block._fields
 
-        def one(rows: Any, most: Any, *numbers: Any) -> dict[str, Any]:
-            carried, numbers = numbers[: len(carry)], numbers[len(carry) :]
+        def one(rows: Any, *numbers: Any) -> dict[str, Any]:
             width = len(self.motion)
             contact = self.motion_of(*numbers[:width])
             block = Block(*numbers[width : width + len(names)])
@@ -302,11 +322,10 @@ class Sweeps:
                     impulses.append(moment)
                 sizes = np.concatenate([sizes, gains])
             after, moved = np.array(impulses), reduce(maximum, changes)
-            more_records = added(after, sizes, *carried, *state)
+            more_records = added(after, sizes, moved, *state)
             return {
                 "rows": contact.moved(rows, after - before),
                 "to": contact.numbers,
-                "most": maximum(most, moved),
                 "p": after,
                 "slip": slip,
                 "moved": moved,
@@ -316,7 +335,7 @@ class Sweeps:
         items |= {"c": self.contacts.c, "mu": self.contacts.mu} | {f"last {name}": x for name, x in states.items()}
         if about:
             items |= {"reach": self.contacts.reach, "gains": self.gains}
-        return visit(one, items, w, self.at, {"most": 0.0} | carry, self.contacts.count, reverse)
+        return visit(one, items, w, self.at, {}, self.contacts.count, reverse, self.contacts.group)
 
     def _alone(self, block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any]:
         """The impulse of a contact beside the others as they are, and its slip.
@@ -335,54 +354,5 @@ class Sweeps:
         end = repeat(again, SLIPS, start, "done")
         return end["p"], end["slip"]
 
-    def motion_of(self, *numbers: Any) -> _Motion:
-        return _Motion(self.contacts.about, *numbers)
-
-
-class _Motion:
-    """How one contact moves its two bodies; see `BodyContacts`."""
-
-    def __init__(
-        self,
-        about: tuple[int, ...],
-        numbers: np.ndarray,
-        axes: np.ndarray,
-        levers_a: np.ndarray,
-        levers_b: np.ndarray,
-        turns_a: np.ndarray,
-        turns_b: np.ndarray,
-        light_a: Any,
-        light_b: Any,
-        spins_a: Any = (),
-        spins_b: Any = (),
-    ) -> None:
-        self.about, self.numbers, self.axes, self.light = about, numbers, axes, (light_a, light_b)
-        self.levers, self.turns, self.spins = (levers_a, levers_b), (turns_a, turns_b), (spins_a, spins_b)
-
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """(3, 6) of both bodies: velocities along the axes per velocity of the body."""
-        first, second = (np.concatenate([self.axes, levers], axis=1) for levers in self.levers)
-        return first, -second
-
-    def velocity(self, rows: np.ndarray) -> np.ndarray:
-        """(3 + m,) of two bodies' velocities (2, 6)."""
-        a, b = rows
-        along = self.axes @ (a[:3] - b[:3]) + self.levers[0] @ a[3:] - self.levers[1] @ b[3:]
-        return np.concatenate([along, [self.axes[k] @ (a[3:] - b[3:]) for k in self.about]])
-
-    def moved(self, rows: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The rows (2, 6) after impulses p (3 + m,)."""
-        push = self.axes.T @ p[:3]
-        sides = []
-        for row, sign, light, turns, spins in zip(rows, (1.0, -1.0), self.light, self.turns, self.spins, strict=True):
-            turn = turns.T @ p[:3]
-            for j in range(len(self.about)):
-                turn = turn + spins[j] * p[3 + j]
-            sides.append(np.concatenate([row[:3] + (sign * light) * push, row[3:] + sign * turn]))
-        return np.array(sides)
-
-
-def _block(axes: Any, levers_a: Any, levers_b: Any, turns_a: Any, turns_b: Any, light_a: Any, light_b: Any) -> Any:
-    """The block of a contact, by name in the order of `Block`; one that moves nothing gets a block that has slopes."""
-    W = (light_a + light_b) * np.eye(3) + levers_a @ turns_a.T + levers_b @ turns_b.T
-    return contact_block(W + where(light_a + light_b > 0.0, 0.0, 1.0) * np.eye(3))._asdict()
+    def motion_of(self, *numbers: Any) -> ContactMotion:
+        return ContactMotion(self.contacts.about, *numbers)

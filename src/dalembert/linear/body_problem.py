@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, map, maximum, repeat, take, visit, where
 
+from .arrays import by_contact, flat, largest_size, total
 from .block_elimination import BlockPattern, block_pattern, solve_blocks
 from .body_impulses import Sweeps
 from .body_parts import UnsettledBodies
@@ -34,7 +35,7 @@ def solved_bodies(
     scale = sweeps.scale(p)
     p, slip, _, change, _ = sweeps.one_way(p, slip, sweeps.pushed(p))
     done = settled(change, finer, scale)
-    begin = {"p": p.ravel(), "slip": slip, "change": change, "count": 1.0, "done": done}
+    begin = {"p": flat(p), "slip": slip, "change": change, "count": 1.0, "done": done}
     problem = BodyProblem(sweeps, inertia)
     iteration = Iteration(problem, tolerance, finer, scale)
     if moments or n > MOST:
@@ -70,7 +71,7 @@ class BodyProblem(Problem):
         contacts, n = sweeps.contacts, sweeps.bodies
         self.sweeps, self.contacts, self.bodies = sweeps, contacts, n
         self.inertia, self.body_count, self.whole = inertia, body_count, whole
-        self.sizes, self.scale_of = sweeps.sizes.ravel(), contacts.c.ravel()
+        self.sizes, self.scale_of = flat(sweeps.sizes), flat(contacts.c)
         self.laws = {"size": sweeps.sizes, "mu": contacts.mu}
 
     @cached_property
@@ -89,43 +90,43 @@ class BodyProblem(Problem):
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (6 n,)."""
-        return self.sweeps.pushed(p.reshape(-1, 3)).ravel()
+        return self.sweeps.pushed(by_contact(p, 3)).ravel()
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
         """Of all contacts, with w (6 n,)."""
-        return self.contacts.c.ravel() + self.along(w)
+        return self.scale_of + self.along(w)
 
     def along(self, x: np.ndarray) -> np.ndarray:
         """J x of all contacts, for velocities x (6 n,) of the bodies."""
-        return self.sweeps.velocities(x.reshape(-1, 6)).ravel()
+        return flat(self.sweeps.velocities(x.reshape(-1, 6)))
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w, and the largest velocity that changed, after each contact in turn."""
-        p, slip, w, change, _ = self.sweeps.one_way(p.reshape(-1, 3), slip, w.reshape(-1, 6), False)
-        return p.ravel(), slip, w.ravel(), change
+        p, slip, w, change, _ = self.sweeps.one_way(by_contact(p, 3), slip, w.reshape(-1, 6), False)
+        return flat(p), slip, w.ravel(), change
 
     def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
         """The islands of bodies with a contact that a sweep still moves by more than `finer`."""
         if not self.whole:
             return None
-        part = UnsettledBodies(self.sweeps, p.reshape(-1, 3), slip, finer, self.bodies)
+        part = UnsettledBodies(self.sweeps, by_contact(p, 3), slip, finer, self.bodies)
         problem = BodyProblem(part.sweeps, take(self.inertia, part.bodies), part.count, whole=False)
 
         def restored(p: np.ndarray, slip: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            p, slip = part.restored(p.reshape(-1, 3), slip)
-            return p.ravel(), slip
+            p, slip = part.restored(by_contact(p, 3), slip)
+            return flat(p), slip
 
-        return Unsettled(problem, part.start[0].ravel(), part.start[1], restored)
+        return Unsettled(problem, flat(part.start[0]), part.start[1], restored)
 
     def islands_swept(
         self, p: np.ndarray, slip: np.ndarray, _: Any, count: Any, done: Any, pace: float | None = None
     ) -> dict[str, Any]:
         """The state of an iteration after sweeps over the islands that are not settled; pace: as of `Sweeps`."""
         sweeps = self.sweeps
-        part = UnsettledBodies(sweeps, p.reshape(len(slip), -1), slip, sweeps.finer, self.bodies)
+        part = UnsettledBodies(sweeps, by_contact(p, len(p) // len(slip)), slip, sweeps.finer)
         after = part.sweeps.solved(*part.start, pace)
         p, slip = part.restored(after.p, after.slip)
-        return {"p": p.ravel(), "slip": slip, "change": after.change, "count": count + after.passes, "done": 1.0}
+        return {"p": flat(p), "slip": slip, "change": after.change, "count": count + after.passes, "done": 1.0}
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u; A is K of each contact: see `solve`."""
@@ -138,20 +139,21 @@ class BodyProblem(Problem):
             push = np.array([row + side.T @ (p - held) for row, side in zip(rows, contact.rows(), strict=True)])
             return {"rows": push, "to": contact.numbers, "p": p, "K": K}
 
-        items = sweeps.motion | {"held": held.reshape(-1, 3), "u": u.reshape(-1, 3)} | self.laws
-        each = visit(one, items, np.zeros((self.bodies, 6)), sweeps.at, count=self.contacts.count)
-        return Yielding(each["p"].ravel(), each["K"], each["table"].ravel())
+        items = sweeps.motion | {"held": by_contact(held, 3), "u": by_contact(u, 3)} | self.laws
+        start, contacts = np.zeros((self.bodies, 6)), self.contacts
+        each = visit(one, items, start, sweeps.at, count=contacts.count, groups=contacts.group)
+        return Yielding(flat(each["p"]), each["K"], each["table"].ravel())
 
     def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
         """Impulses p of such laws, and du · (p − held)."""
 
-        def one(_: Any, power: Any, held: Any, u: Any, du: Any, size: Any, mu: Any) -> dict[str, Any]:
+        def one(held: Any, u: Any, du: Any, size: Any, mu: Any) -> dict[str, Any]:
             p, _ = yielding_contact(size, mu, np.zeros(0), held, u, give)
-            return {"power": power + du @ (p - held), "p": p}
+            return {"power": du @ (p - held), "p": p}
 
-        items = {name: x.reshape(-1, 3) for name, x in (("held", held), ("u", u), ("du", du))} | self.laws
-        each = visit(one, items, np.zeros((1, 1)), carry={"power": 0.0}, count=self.contacts.count)
-        return each["p"].ravel(), each["power"]
+        items = {name: by_contact(x, 3) for name, x in (("held", held), ("u", u), ("du", du))} | self.laws
+        each = map(one, items, self.contacts.count)
+        return flat(each["p"]), total(each["power"], self.contacts.count)
 
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(M + Jᵀ K J)⁻¹ b for K = A (k, 3, 3) of each contact."""
@@ -185,17 +187,16 @@ class BodyProblem(Problem):
         """Impulses and slips of each contact alone, were the others as they are, and what they change."""
         names = Block._fields
 
-        def one(_: Any, most: Any, *numbers: Any) -> dict[str, Any]:
+        def one(*numbers: Any) -> dict[str, Any]:
             block = Block(*numbers[: len(names)])
             mu, p, u = numbers[len(names) :]
             new, slip, moved = chosen_contact(block, mu, np.zeros(0), block.size, p, u)
-            change = reduce(maximum, [most, moved, *(block.size * absolute(new - p))])
-            return {"p": new, "slip": slip, "most": change}
+            return {"p": new, "slip": slip, "change": reduce(maximum, [moved, *(block.size * absolute(new - p))])}
 
         items = {name: self.sweeps.blocks[name] for name in names}
-        items |= {"mu": self.contacts.mu, "p_before": p.reshape(-1, 3), "u": u.reshape(-1, 3)}
-        new = visit(one, items, np.zeros((1, 1)), carry={"most": 0.0}, count=self.contacts.count)
-        return new["p"].ravel(), new["slip"], new["most"]
+        items |= {"mu": self.contacts.mu, "p_before": by_contact(p, 3), "u": by_contact(u, 3)}
+        new = map(one, items, self.contacts.count)
+        return flat(new["p"]), new["slip"], largest_size(new["change"], self.contacts.count)
 
 
 def _inertia(numbers: np.ndarray) -> np.ndarray:

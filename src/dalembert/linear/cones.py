@@ -148,8 +148,9 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     t = tangents(slipped, -f)
     pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINIEST)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
-    error = (trace + slipped) * absolute(length - mu * pushed)
-    return _Slid(p, slipped, length * absolute(slipped - slip), error)
+    most = sqrt(f @ f + TINY)  # of the velocity along the tangents, whatever the slip
+    error = minimum((trace + slipped) * absolute(length - mu * pushed), most)
+    return _Slid(p, slipped, minimum(length * absolute(slipped - slip), most), error)
 
 
 def yielding_contact(

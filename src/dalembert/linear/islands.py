@@ -1,7 +1,7 @@
 """Bodies that touch each other, directly or through others, in islands: each can be solved for by itself.
 
 Islands are found by labels: every body begins with its own number, and both bodies of a contact take the smaller of
-theirs until nothing changes.
+theirs until nothing changes; between two passes each body takes the label of the body whose number is its label.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import logical_and, minimum, repeat, take, visit, where
+
+from .arrays import largest_size
 
 PASSES = 64  # over all contacts, there and back, at most
 DEGREES = 12  # numbers of contacts with others by which bodies are told apart; those with more are alike
@@ -47,19 +49,20 @@ def labels_of(at: np.ndarray, count: Any, n: int) -> np.ndarray:
         table = labels[:, None]
         there = visit(smaller, {"pair": at}, table, at, {"changed": 0.0}, count)
         back = visit(smaller, {"pair": at}, there["table"], at, {"changed": there["changed"]}, count, True)
-        return {"labels": back["table"][:, 0], "done": where(back["changed"] > 0.5, 0.0, 1.0)}
+        further = take(back["table"], back["table"][:, 0])
+        return {"labels": further[:, 0], "done": where(back["changed"] > 0.5, 0.0, 1.0)}
 
     return repeat(there_and_back, PASSES, {"labels": np.arange(float(n)), "done": 0.0}, "done")["labels"]
 
 
 def unsettled_part(
-    at: np.ndarray, count: Any, unsettled: np.ndarray, columns: Mapping[str, np.ndarray], n: int, most: int
+    at: np.ndarray, count: Any, unsettled: np.ndarray, columns: Mapping[str, np.ndarray], n: int, most: int | None
 ) -> Part:
     """All islands with a contact that is not settled; of `most` bodies together at most, the first ones that fit.
 
-    unsettled (k,): 1 for contacts that are not; columns: arrays (k, …) by name.
+    unsettled (k,): 1 for contacts that are not; columns: arrays (k, …) by name. most None: bodies keep their numbers.
     """
-    labels = labels_of(at, count, n)
+    labels = labels_of(at, where(largest_size(unsettled, count) > 0.5, count, 0.0), n)
     label_of_contact = _contact_labels(at, count, labels, n)
 
     def flagged(_: Any, label: Any, flag: Any) -> dict[str, Any]:
@@ -67,16 +70,17 @@ def unsettled_part(
 
     items = {"label": label_of_contact, "flag": unsettled}
     flags = visit(flagged, items, np.zeros((n, 1)), count=count)["table"]
-    chosen = flags if n <= most else _fitting(flags, labels, most)
-
-    bodies, own_numbers, body_count = _bodies(at, count, take(chosen, labels)[:, 0], n, most)
+    chosen = flags if most is None or n <= most else _fitting(flags, labels, most)
     contact_wanted = take(chosen, label_of_contact)[:, 0]
     numbers, kept, kept_count = gathered(dict(columns) | {"pair": at}, contact_wanted, count)
+    pairs = kept.pop("pair")
+    if most is None:
+        return Part(numbers, kept, pairs, kept_count, np.arange(float(n)), float(n))
+    bodies, own_numbers, body_count = _bodies(at, count, take(chosen, labels)[:, 0], n, most)
 
     def renumbered(rows: Any, pair: Any) -> dict[str, Any]:
         return {"at": np.array([where(pair[i] < n, rows[i, 0], float(most)) for i in (0, 1)])}
 
-    pairs = kept.pop("pair")
     own = visit(renumbered, {"pair": pairs}, own_numbers, pairs, count=kept_count)["at"]
     return Part(numbers, kept, own, kept_count, bodies, body_count)
 

@@ -29,12 +29,12 @@ from .elementary import (
     where,
 )
 from .items import map, scan
-from .repeat import held, repeat
+from .repeat import branch, held, repeat
 from .tables import interp, interp2, lookup
 from .visits import take, visit
 
 __all__ = [
-    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "held", "interp", "interp2", "log",
+    "abs", "acos", "asin", "atan", "atan2", "branch", "clip", "cos", "exp", "floor", "held", "interp", "interp2", "log",
     "logical_and", "logical_not", "logical_or", "lookup", "map", "maximum", "minimum", "pi", "product",
     "repeat", "scan", "sign", "sin", "sqrt", "take", "tan", "tanh", "visit", "where",
 ]  # fmt: skip

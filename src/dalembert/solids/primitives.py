@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math import abs as absolute
+from dalembert.math import maximum, sqrt
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sphere
 from dalembert.spatial import Inertia
 
@@ -83,21 +85,29 @@ def _positive(shape: Any, *sizes: Any) -> list[float]:
     return lengths
 
 
-def reach(shape: Any, d: np.ndarray) -> np.ndarray:
-    """The largest d·x (n,) of all points x of the shape, for directions d (n, 3)."""
-    across = np.hypot(d[:, 0], d[:, 1])
+def reach(shape: Any, d: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
+    """The largest d·x (n,) of all points x of the shape, for directions d (n, 3), traced or not.
+
+    lengths (n,): of d, where they are known.
+    """
     match shape:
         case Box():
-            return np.abs(d) @ (0.5 * np.asarray(shape.size, float))
+            return absolute(d) @ (0.5 * np.asarray(shape.size, float))
         case Sphere():
-            return shape.radius * np.linalg.norm(d, axis=1)
+            return shape.radius * (_lengths(d) if lengths is None else lengths)
         case Ellipsoid():
-            return np.linalg.norm(d * np.asarray(shape.radii, float), axis=1)
+            return _lengths(d * np.asarray(shape.radii, float))
         case Cylinder():
-            return shape.radius * across + 0.5 * shape.length * np.abs(d[:, 2])
+            return shape.radius * _lengths(d[:, :2]) + 0.5 * shape.length * absolute(d[:, 2])
         case Capsule():
-            return shape.radius * np.linalg.norm(d, axis=1) + 0.5 * shape.length * np.abs(d[:, 2])
+            ends = reach(Sphere(shape.radius), d, lengths)
+            return ends + 0.5 * shape.length * absolute(d[:, 2])
         case Cone():
             half = 0.5 * shape.length * d[:, 2]
-            return np.maximum(shape.radius * across - half, half)
+            return maximum(shape.radius * _lengths(d[:, :2]) - half, half)
     raise DalembertError(f"a {type(shape).__name__} has no bounds")
+
+
+def _lengths(d: np.ndarray) -> np.ndarray:
+    """(n,) of vectors (n, m)."""
+    return sqrt((d * d).sum(axis=1))

@@ -8,6 +8,7 @@ import pytest
 from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
 from dalembert.linear import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses, contact_error, factor
+from dalembert.linear.cones import contact_block, contact_impulse, contact_impulse_and_error
 from dalembert.linear.iteration import FINE, SWEEPS
 from dalembert.spatial import so3
 from tolerances import CONVERGED, INTEGRATED, SINGLE, SOLVER_DEFAULT
@@ -152,3 +153,12 @@ def test_slopes_against_differences() -> None:
     function = trace(lambda c: {"y": vjp([value(c)], np.array([1.0]), c)}, {"c": 9})
     expected = [(value(c + d) - value(c - d)) / 2e-6 for d in 1e-6 * np.eye(9)]
     np.testing.assert_allclose(run(function, {"c": c})["y"], expected, atol=INTEGRATED)
+
+
+def test_a_contact_that_hardly_pushes_misses_its_law_by_no_more_than_it_slides() -> None:
+    """Its friction is next to nothing, so that the slip, velocity per impulse, is beyond all sizes."""
+    block = contact_block(np.eye(3))
+    for b in ([-1e-12, 1e-9, 0.0], [-1e-25, 1e-9, 1e-9], [-1e-30, 0.0, 0.0]):
+        for slip in (0.0, 1e15, 1e25):
+            for law in (contact_impulse, contact_impulse_and_error):
+                assert law(block, 0.6, np.array(b), slip)[2] <= SOLVER_DEFAULT

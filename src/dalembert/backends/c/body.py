@@ -16,6 +16,7 @@ from dalembert.graph.compound import Compound
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first, without_slopes
+from dalembert.graph.sinking import sunk
 from dalembert.graph.visit import Visited
 
 from .names import CParameter
@@ -84,6 +85,7 @@ class CBody:
     lookup: ClassVar[str] = LOOKUP
 
     def __post_init__(self) -> None:
+        self.function = sunk(self.function)
         roots = [node for output in self.function.outputs for node in output.nodes]
         self.order = results_first(without_slopes(self.arrange(roots), roots))
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}

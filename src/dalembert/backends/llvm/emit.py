@@ -11,9 +11,11 @@ states are copied before anything of it is stored.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import nan
 
 from dalembert.graph import Function, Loop, Output
+from dalembert.graph.sinking import sunk
 
 from .compounds import Items, Visiting
 from .ir import Builder, Module
@@ -28,7 +30,7 @@ STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes f
 
 def one_kernel(function: Function, element: str, width: int) -> str:
     """IR of the kernel for one state; `width` lanes serve its transcendentals."""
-    module = Module()
+    module, function = Module(), sunk(function)
     plan = SlotPlan(function, group=width, keep_outputs=False)
     parts = write_parts(module, plan, element, 1, scatter=True)
     b = Builder(module, element, 1)
@@ -57,6 +59,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
     vector: where states come one at a time, the lanes that serve its transcendentals, as in `one_kernel`.
     """
     module = Module()
+    program = replace(program, step=sunk(program.step)) if isinstance(program, Loop) else sunk(program)
     function = program.step if isinstance(program, Loop) else program
     plan = SlotPlan(function, group=vector if width == 1 else 1, keep_outputs=True)
     parts = write_parts(module, plan, element, width, scatter=False)

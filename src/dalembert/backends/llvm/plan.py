@@ -14,6 +14,7 @@ from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import without_slopes
+from dalembert.graph.sinking import sunk
 from dalembert.graph.visit import Visited
 
 from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting
@@ -44,6 +45,7 @@ class Subroutine:
         view: View | None = None,
     ) -> None:
         self.name, self.base, self.lanes = name, base, view.lanes if view else 1
+        function = sunk(function)
         self.plan = SlotPlan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
         if view:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -292,20 +292,29 @@ def was_stuck(p: np.ndarray, slip: Any) -> Any:
     return logical_and(p[0] > 0.0, slip == 0.0)
 
 
-def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any) -> np.ndarray:
-    """The velocity (3,) along its normal and tangents at which a contact holds: not 0 where it rolls or turns.
+def pushed_alone(pushing: Iterable[Any]) -> Any:
+    """Whether a contact was the only one that pushed in the step before: then it may roll.
+
+    Velocities at which several are held, each by what it did before, need not be those of any motion of the bodies.
+    pushing: how many pushed in each group of contacts that it is tied to.
+    """
+    return reduce(maximum, pushing, 0.0) < 1.5
+
+
+def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any, alone: Any) -> np.ndarray:
+    """The velocity (3,) along its normal and tangents at which a contact holds: not 0 where it rolls or turns alone.
 
     The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
     the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and does no work,
     to second order: a body that turns fast does not sink in. Tangents hold only what sticks. Where friction still would
     put in some work, against the force of the step before, it does none, and so does a normal; but what no longer rolls
-    is held at 0, lest its velocity turn round in every step. p (3,): impulses of that step.
+    is held at 0, lest its velocity turn round in every step. p (3,): impulses of that step; alone: `pushed_alone`.
     """
     turned, half, tangents = -0.5 * (before[0] - last[0]), 0.5 * (before[1:] - last[1:]), p[1:]
     gained = clip(tangents @ (last[1:] + half), 0.0, absolute(tangents @ half))
-    rolls = logical_and(stuck, half @ half > STILL * STILL)
+    rolls = logical_and(logical_and(stuck, alone), half @ half > STILL * STILL)
     along = where(rolls, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
-    pressed = logical_and(p[0] > 0.0, turned > STILL)
+    pressed = logical_and(logical_and(p[0] > 0.0, alone), turned > STILL)
     return np.concatenate([[where(pressed, clip(turned, 0.0, maximum(-before[0], 0.0)), 0.0)], along])
 
 

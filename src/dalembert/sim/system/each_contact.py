@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.contact import ContactLaw
+from dalembert.contact.gathering import tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
-from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
-from dalembert.math import clip, maximum
+from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
+from dalembert.math import clip, maximum, where
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
@@ -25,6 +26,7 @@ from .contact_problem import (
     mobility,
     normal_shift,
     passed,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
@@ -92,6 +94,8 @@ class EachContact(ContactImpulses):
         self.contact_rows = np.concatenate([touching.J, touching.spin])
         if self.faces is None:
             self.all = self.bodies.carrier(np.concatenate([self.contact_rows, self.rows.J[self.switching]]))
+            if not len(self.row_before):  # where inertia is diagonal there is less to keep for Newton steps
+                self.all = Carrier.reduced(self.all.Y, self.mass.r)
             self.before = np.concatenate([sparse_product(self.contact_rows, self.v), self.row_before])
             self.free = self.before + sparse_product(self.all.X.T, self.kick)
         else:
@@ -106,7 +110,10 @@ class EachContact(ContactImpulses):
         self.give = np.concatenate([np.zeros(len(moments)), self.row_give])
         before, impulses = self.before[: 3 * k].reshape(k, 3), memory.contacts.reshape(k, 3)
         stuck = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)]
-        motions = zip(before, impulses, memory.held.reshape(k, 3), stuck, strict=True)
+        groups = tied_together(np.any(nonzeros(touching.J).reshape(k, 3, -1), axis=1))
+        pushing = sparse_product(groups.T.astype(float), np.array([where(x > 0.0, 1.0, 0.0) for x in impulses[:, 0]]))
+        alone = [pushed_alone(pushing[tied]) for tied in groups]
+        motions = zip(before, impulses, memory.held.reshape(k, 3), stuck, alone, strict=True)
         self.held = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 3)
         places = [slice(3 * i, 3 * i + 3) for i in range(k)]
         mobile = [mobility(self.all.X[:, at], self.all.Y[:, at]) for at in places]

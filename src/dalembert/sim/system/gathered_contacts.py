@@ -4,21 +4,36 @@ Those that may touch within the step are gathered into a few slots, and the prob
 they are more than there are slots, or another candidate would be passed through, the step is solved again with room for
 all, and with those that were missed. Each state of a batch decides that alone, so that what is computed beside it does
 not matter.
+
+Before that, robots that stand on balls are solved for on these alone: over plane ground one bound for each other shape
+tells whether that suffices (`contact.clearance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, reduce
+from collections.abc import Sequence
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.contact.gathering import NOBODY, Motions, Points, Slot, for_each, in_slots, known_before, points
+from dalembert.contact.clearance import Clearance, is_bounded
+from dalembert.contact.gathering import (
+    AHEAD,
+    NEAR,
+    NOBODY,
+    Motions,
+    Points,
+    Slot,
+    for_each,
+    in_slots,
+    known_before,
+    points,
+)
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import clip, logical_and, maximum, minimum, repeat, visit, where
+from dalembert.math import branch, clip, logical_and, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -32,18 +47,20 @@ from .contact_problem import (
     mobility,
     normal_shift,
     passed,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
     without_gain,
 )
 from .impulses import RECOVERED
-from .limbs import LimbImpulses, Place, limbs_of, places_of
+from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
 
 if TYPE_CHECKING:
     from .system import System
 
 
+CLOSE = 1e-4  # [m] a height up to which a shape is taken to touch; where it does not, that only costs time
 ROUNDS = 4  # in which candidates that a step would pass through are added to those in slots
 
 
@@ -68,47 +85,109 @@ class GatheredImpulses(ContactImpulses):
         """Numbers of the candidates of each limb."""
         return limbs_of(self.gathering)
 
+    @cached_property
+    def feet(self) -> list[list[int]]:
+        """Numbers of the balls at the end of each limb."""
+        return tips_of(self.gathering, self.limbs)
+
+    @cached_property
+    def clearance(self) -> Clearance | None:
+        """Bounds for all shapes but feet; None where there are none for all of them."""
+        on_feet = {id(self.gathering.owner[k]) for tips in self.feet for k in tips}
+        others = [patch for patch in self.gathering.patches if id(patch) not in on_feet]
+        bounded = bool(self.feet) and all(map(is_bounded, others))
+        return Clearance(others, self.X, self.motions) if bounded else None
+
+    @property
+    def _nothing(self) -> dict[str, Any]:
+        """The numbers of no solution."""
+        memory = self.element.memory(np.zeros(self.element.size(self.system.model)))
+        return as_state(Solved(np.zeros(self.system.model.nv), memory, 0.0, 0.0, 0.0)) | {"done": 0.0}
+
     def solved(self) -> Solved:
-        """With one contact for each limb where these are all that touch, else with two, else in slots."""
-        gathering = self.gathering
-        speeds = gathering.speeds(self.candidates, self.motions, self.v)
-        near = gathering.near(self.candidates, speeds, self.h)
-        if self.limbs:
-            once, twice = (places_of(self.limbs, contacts) for contacts in (1, 2))
-            depths = self.candidates.gap + self.h * speeds
-
-            def further(done: Any) -> dict[str, Any]:
-                near_here = _while(done, near)
-                if len(twice) == len(once):
-                    return self._with_slots(near_here)
-                on_two = self._on_limbs(twice, _while(done, depths), near)
-                on_two["done"] = maximum(on_two["done"], done)  # beside those that take this branch
-                return _branch(lambda done: self._with_slots(_while(done, near_here)), on_two)
-
-            end = _branch(further, self._on_limbs(once, depths, near))
+        """With the feet alone where nothing else is in reach of the ground, else with all candidates."""
+        if self.clearance is None:
+            end = self._of_all(0.0)
         else:
-            end = self._with_slots(near)
+            on_feet = branch(self._out_of_reach(), self._on_feet, self._nothing)
+            done = on_feet["done"]
+            end = branch(done < 0.5, partial(self._of_all, done), on_feet)
         memory = self.element.memory(end["memory"])
         unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
         return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
 
-    def _on_limbs(self, places: list[Place], depths: np.ndarray, near: np.ndarray) -> dict[str, Any]:
-        """The numbers of a solution with places for limbs, and whether it has settled and is that of all candidates.
+    def _out_of_reach(self) -> Any:
+        """Whether all shapes but feet are so far above the ground that it is worth while to solve for feet alone.
+
+        Where something bounces, they are so far that none of them gets a slot.
+        """
+        assert self.clearance is not None
+        heights = self.clearance.least(0.0, self.v)
+        if self.bounces:
+            heights += self.clearance.least(AHEAD * self.h, self.v)
+        return reduce(minimum, heights, np.inf) > (NEAR if self.bounces else CLOSE)
+
+    def _on_feet(self) -> dict[str, Any]:
+        """The numbers of a solution with one contact for each foot, and whether no other shape would be passed through.
+
+        All that is known of these shapes is how deep they would be at the end of the step at most.
+        """
+        assert self.clearance is not None
+        end = self._on_limbs(places_of(self.feet, 1), [k for tips in self.feet for k in tips])
+        depths = self.clearance.least(self.h, self.velocity(end["w"]))
+        passes = reduce(minimum, depths, np.inf) < -self.element.contact.tolerance * self.h
+        return {**end, "done": where(passes, 0.0, end["done"])}
+
+    def _of_all(self, done: Any) -> dict[str, Any]:
+        """The numbers of a solution with all candidates, where it is not done yet.
+
+        With one contact for each limb where these seem to be all that touch, else with two, else in slots.
+        """
+        everyone = range(len(self.gathering))
+        speeds = self.gathering.speeds(self.candidates, self.motions, self.v)
+        near = self.gathering.near(self.candidates, speeds, self.h)
+        end = {**self._nothing, "done": done}
+        for contacts in self._contacts_of_limbs:
+            places = places_of(self.limbs, contacts)
+            fits = self._fit(self.candidates.gap + self.h * speeds, contacts)
+            end = branch(logical_and(end["done"] < 0.5, fits), partial(self._on_limbs, places, everyone), end)
+        return branch(end["done"] < 0.5, partial(self._with_slots, where(end["done"] > 0.0, 0.0, near)), end)
+
+    @property
+    def _contacts_of_limbs(self) -> tuple[int, ...]:
+        """For how many contacts of each limb a step is tried; where its feet do not suffice, one is too few."""
+        if not self.limbs:
+            return ()
+        return (1, 2) if self.clearance is None else (2,)
+
+    def _fit(self, depths: np.ndarray, contacts: int) -> Any:
+        """Whether so many contacts for each limb seem to be all that touch; depths (n,): gaps after the step."""
+        touching = np.array([where(depth < CLOSE, 1.0, 0.0) for depth in depths])
+        of_limbs = [sum(touching[members]) for members in self.limbs]
+        elsewhere = sum(touching) - sum(of_limbs)
+        return logical_and(reduce(maximum, of_limbs) <= float(contacts), elsewhere < 0.5)
+
+    def _on_limbs(self, places: list[Place], candidates: Sequence[int]) -> dict[str, Any]:
+        """The numbers of a solution with places for limbs, and whether it has settled and is that of some candidates.
 
         Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
         """
-        limbs = LimbImpulses(self.system, self.element, self.at, self.gathering, places)
-        numbers, near = limbs.chosen(depths), near.astype(object)
-        solved = limbs.solved(numbers, self.candidates, self.motions)
-        openings = self._openings(solved.w)
+        found, limbs = self.candidates, LimbImpulses(self.system, self.element, self.at, self.gathering, places)
+        before = self.gathering.speeds(found, self.motions, self.v, candidates)
+        depths = {k: found.gap[k] + self.h * speed for k, speed in zip(candidates, before, strict=True)}
+        numbers = limbs.chosen(depths)
+        solved = limbs.solved(numbers, found, self.motions)
+        without_place = dict.fromkeys(candidates, 1.0)
         for place, number in zip(places, numbers, strict=True):
             for k in place.members:
-                placed = number == float(k)
-                openings[k], near[k] = where(placed, 0.0, openings[k]), where(placed, 0.0, near[k])
-        suffices = logical_and(self._known, reduce(minimum, openings) >= -self.element.contact.tolerance)
+                without_place[k] = where(number == float(k), 0.0, without_place[k])
+        openings = zip(self._openings(solved.w, candidates), without_place.values(), strict=True)
+        least = reduce(minimum, [opening * without for opening, without in openings])
+        suffices = logical_and(self._known, least >= -self.element.contact.tolerance)
         suffices = logical_and(suffices, solved.memory.unsettled <= self.at.memory.unsettled)
         if self.bounces:
-            suffices = logical_and(suffices, sum(near) < 0.5)
+            near = self.gathering.near(found, before, self.h, candidates)
+            suffices = logical_and(suffices, near @ np.array(list(without_place.values())) < 0.5)
         return {**as_state(solved), "done": where(suffices, 1.0, 0.0)}
 
     @property
@@ -121,23 +200,20 @@ class GatheredImpulses(ContactImpulses):
         """The numbers of a solution in few slots, or where these are not enough with room for all candidates."""
         gathering, k = self.gathering, self.element.slots
         enough = logical_and(self._known, sum(near) <= float(k))
-        nothing = Solved(np.zeros(self.system.model.nv), self.at.memory, 0.0, 0.0, 0.0)
 
-        def few(*state: Any) -> dict[str, Any]:
-            solved, missed, count = self._in_slots(_while(state[-1], near), k)
+        def few() -> dict[str, Any]:
+            solved, missed, count = self._in_slots(where(enough, near, 0.0), k)
             return {**as_state(solved), "missed": missed, "done": _fits(missed, count, k)}
 
-        begin = {**as_state(nothing), "missed": np.zeros(len(gathering)), "done": where(enough, 0.0, 1.0)}
-        first = repeat(few, 1, begin, "done")
+        first = branch(enough, few, {"missed": np.zeros(len(gathering)), **self._nothing})
 
-        def again(near: Any, *state: Any) -> dict[str, Any]:
-            near = maximum(near, state[-2])
+        def again(near: Any, missed: Any, *_: Any) -> dict[str, Any]:
+            near = maximum(near, missed)
             solved, missed, count = self._in_slots(near, len(gathering))
             return {"near": near, **as_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
-        begin = {"near": near} | {name: first[name] for name in begin} | {"done": where(enough, first["done"], 0.0)}
-        end = repeat(again, ROUNDS, begin, "done")
-        return {name: end[name] for name in begin if name not in ("near", "missed")}
+        end = repeat(again, ROUNDS, {"near": near, **first}, "done")
+        return {name: end[name] for name in first if name != "missed"}
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
@@ -152,22 +228,24 @@ class GatheredImpulses(ContactImpulses):
         def step(near: Any, opening: Any) -> dict[str, Any]:
             return {"missed": where(logical_and(near < 0.5, opening < least), 1.0, 0.0)}
 
-        return for_each(step, {"near": near, "opening": self._openings(w)})["missed"]
+        return for_each(step, {"near": near, "opening": self._openings(w, range(len(near)))})["missed"]
 
-    def _openings(self, w: np.ndarray) -> np.ndarray:
-        """(n,): how much faster than it must each gap opens [m/s], below 0 where a candidate is passed through."""
-        speeds, contact = self.gathering.speeds(self.candidates, self.motions, self.velocity(w)), self.element.contact
+    def _openings(self, w: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
+        """How much faster than it must the gap of each candidate opens [m/s], below 0 where it is passed through."""
+        contact = self.element.contact
+        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(w), candidates)
 
         def step(gap: Any, speed: Any) -> dict[str, Any]:
             closing = gap / self.h
             return {"opening": speed + maximum(maximum(closing, RECOVERED * closing), -contact.recovery_speed)}
 
-        return for_each(step, {"gap": self.candidates.gap, "speed": speeds})["opening"]
+        return for_each(step, {"gap": self.candidates.gap[list(candidates)], "speed": speeds})["opening"]
 
     def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
         last = self._last(slots.number, k, count)
-        columns = last | mapped(self._columns, slots._asdict() | last, count)
+        pushing = self.gathering.pushing(slots.number, last["p"], count)
+        columns = last | mapped(partial(self._columns, pushing), slots._asdict() | last, count)
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
         tied = self.bodies.loops is None
@@ -233,6 +311,7 @@ class GatheredImpulses(ContactImpulses):
 
     def _columns(
         self,
+        pushing: Any,
         number: Any,
         gap: Any,
         position: Any,
@@ -243,7 +322,7 @@ class GatheredImpulses(ContactImpulses):
         held: Any,
         approach: Any,
     ) -> dict[str, Any]:
-        """All that the problem needs of one contact."""
+        """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
         gathering, h = self.gathering, self.h
         law, turning = gathering.law(number), gathering.turning
         axes = tangent_frame(normal)
@@ -252,8 +331,8 @@ class GatheredImpulses(ContactImpulses):
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
         contact = self.element.contact
-        stuck = was_stuck(p, slip)
-        held = rolling_velocity(before[:3], p, held, stuck)
+        stuck, alone = was_stuck(p, slip), pushed_alone(gathering.groups_of(number) * pushing)
+        held = rolling_velocity(before[:3], p, held, stuck, alone)
         shift = normal_shift(contact, h, gap, before[0], held[0], mobility(carrier.X, carrier.Y))
 
         def shifted(shift: Any) -> np.ndarray:
@@ -315,17 +394,3 @@ def as_state(x: Solved) -> dict[str, Any]:
 def _fits(missed: np.ndarray, count: Any, k: int) -> Any:
     """1 where k slots were enough and nothing was passed through."""
     return where(logical_and(sum(missed) < 0.5, count <= float(k)), 1.0, 0.0)
-
-
-def _branch(step: Callable[[Any], Mapping[str, Any]], state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state where its part "done" is not 0, else what the step gives. It takes `done`."""
-    end = repeat(lambda *parts: step(parts[-1]), 1, state, "done")
-    return {name: end[name] for name in state}
-
-
-def _while(done: Any, x: np.ndarray) -> np.ndarray:
-    """x in a branch that is taken where done is 0, else 0.
-
-    With this a branch depends on its own state; what does not is computed before it, whether it is taken or not.
-    """
-    return where(done > 0.0, 0.0, x)

@@ -7,6 +7,7 @@ then be passed through, the step is solved with room for all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,7 @@ from dalembert.contact.candidates import WORLD
 from dalembert.contact.gathering import Gathering, Motions, Points, known_before
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import is_zero
-from dalembert.math import logical_or, lookup, repeat, where
+from dalembert.math import branch, logical_and, logical_not, lookup, where
 from dalembert.model import Model
 from dalembert.model.geometry import Sphere
 
@@ -51,13 +52,19 @@ def limbs_of(gathering: Gathering) -> list[list[int]]:
         root = roots[patch.first]
         if patch.second == WORLD and root is not None:
             limbs.setdefault(root, []).append(number)
-    tips = {root: max(owner[k].first for k in members) for root, members in limbs.items()}
+    every = list(limbs.values())
+    on_balls = [members for members, tips in zip(every, tips_of(gathering, every), strict=True) if tips]
+    return on_balls if len(on_balls) <= MOST else []
 
-    def on_a_ball(root: int, members: list[int]) -> bool:
-        return any(owner[k].first == tips[root] and isinstance(owner[k].shape, Sphere) for k in members)
 
-    found = [members for root, members in limbs.items() if on_a_ball(root, members)]
-    return found if len(found) <= MOST else []
+def tips_of(gathering: Gathering, limbs: list[list[int]]) -> list[list[int]]:
+    """Numbers of the balls at the end of each limb."""
+    owner = gathering.owner
+    ends = [max(owner[k].first for k in members) for members in limbs]
+    return [
+        [k for k in members if owner[k].first == end and isinstance(owner[k].shape, Sphere)]
+        for members, end in zip(limbs, ends, strict=True)
+    ]
 
 
 def _root(model: Model, index: int) -> int | None:
@@ -81,8 +88,8 @@ class LimbImpulses:
     ) -> None:
         self.system, self.element, self.at, self.gathering, self.places = system, element, at, gathering, places
 
-    def chosen(self, depths: np.ndarray) -> np.ndarray:
-        """(k,): the number of the candidate in each place; depths (n,): of all candidates, lowest where deepest."""
+    def chosen(self, depths: Mapping[int, Any]) -> np.ndarray:
+        """(k,): the number of the candidate in each place; depths: of candidates by number, lowest where deepest."""
         numbers = []
         for place in self.places:
             lowest: list[tuple[Any, Any]] = []  # depths with their numbers
@@ -134,15 +141,11 @@ class LimbImpulses:
         begin = {
             name: np.array([where(x, row, 0.0) for x, row in zip(same, kept[name], strict=False)]) for name in kept
         }
-        others = [number + 1.0 == x for i, number in enumerate(numbers) for j, x in enumerate(before) if j != i]
-        done = where(reduce(logical_or, others, False), 0.0, 1.0)
 
-        def searched(*state: Any) -> dict[str, Any]:
-            branch = state[-1]  # 0: what depends on the state is computed only where the branch is taken
-            known = known_before(numbers + branch, None, before + branch, len(self.gathering), kept)
-            return known | {"done": 1.0}
+        def searched() -> dict[str, np.ndarray]:
+            return known_before(numbers, None, before, len(self.gathering), kept)
 
-        return repeat(searched, 1, begin | {"done": done}, "done")
+        return branch(logical_not(reduce(logical_and, same)), searched, begin)
 
     def _signs(self, members: list[int], number: Any) -> np.ndarray:
         """Of each freedom, 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""

@@ -14,8 +14,16 @@ import numpy as np
 from dalembert.contact.gathering import law_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
-from dalembert.linear import BodyContacts, ConstraintImpulses, Sweeps, nonzeros, solved_bodies
-from dalembert.math import abs as absolute
+from dalembert.linear import (
+    BodyContacts,
+    ConstraintImpulses,
+    Sweeps,
+    by_contact,
+    flat,
+    largest_size,
+    nonzeros,
+    solved_bodies,
+)
 from dalembert.math import clip, maximum, take, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
     from .system import Applied, System
 
 NOTHING = np.zeros((1, 1))  # a table that is not used
-FINEST = 1e-2  # of the tolerance: the least that is asked for, of bodies at rest
+FINEST = 1e-3  # of the tolerance: the least that is asked for, of bodies at rest
 HALF = np.triu_indices(3)  # of a symmetric matrix
 
 
@@ -196,15 +204,15 @@ class SceneImpulses:
         """All impulses on their laws; accounts: with the heat that they make."""
         columns, contact, count = self.columns, self.element.contact, self.touching.count
         n, m = len(self.moving.motion), len(self.about)
-        k = len(columns["mu"])
-        motion = _most({"before": columns["before"]}, count)
+        motion = largest_size(columns["before"], count)
         finer = finer_tolerance(contact.tolerance, motion, self.memory.passes, FINEST)
 
         def sweeps(bouncing: bool) -> Sweeps:
             c = columns["c" if bouncing or not self.bounces else "c_plain"]
             first, second = self.touching.bodies.T
             parts = {name: columns[name] for name in BodyContacts._fields if name in columns and name != "c"}
-            contacts = BodyContacts(first=first, second=second, c=c, about=self.about, count=count, **parts)
+            parts |= {"first": first, "second": second, "group": self.touching.group}
+            contacts = BodyContacts(c=c, about=self.about, count=count, **parts)
             return Sweeps(contacts, n, contact.tolerance, finer)
 
         problem = sweeps(True)
@@ -214,20 +222,20 @@ class SceneImpulses:
             return solved_bodies(sweeping, self.moving.inertia, *start, contact.tolerance, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
-            return problem.velocities(problem.pushed(p.reshape(k, 3 + m))).ravel()
+            return flat(problem.velocities(problem.pushed(by_contact(p, 3 + m))))
 
         if self.bounces:
-            velocities = columns["before"].ravel(), columns["free"].ravel()
+            velocities = flat(columns["before"]), flat(columns["free"])
             solution, left = without_gain(impulses, *velocities, responded, self.memory.owed)
         else:
             solution, left = impulses(True), 0.0
-        p = solution.p.reshape(k, 3 + m)
+        p = by_contact(solution.p, 3 + m)
         w = problem.pushed(p)
         owed = self._owed(p, problem.velocities(w), left) if self.bounces else 0.0
         lost = self._lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
-        change, worst, unsettled, passes = counts(before, solution, _most({"passed": columns["passed"]}, count))
+        change, worst, unsettled, passes = counts(before, solution, largest_size(columns["passed"], count))
         memory = Memory(
             p[:, :3].ravel(),
             p[:, 3:].ravel(),
@@ -273,7 +281,7 @@ class SceneImpulses:
             free = before + kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck)
+            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, True)
 
             shift = normal_shift(contact, h, gap, before[0], held[0])
 
@@ -361,14 +369,3 @@ class _Side:
     def _velocity(self, axes: np.ndarray, motion: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
         along = axes @ motion[:3] + self.levers @ motion[3:]
         return np.concatenate([along, [axes[k] @ motion[3:] for k in about]])
-
-
-def _most(items: dict[str, np.ndarray], count: Any) -> Any:
-    """The largest of all numbers."""
-
-    def step(_: Any, most: Any, x: Any) -> dict[str, Any]:
-        for each in x:
-            most = maximum(most, absolute(each))
-        return {"most": most}
-
-    return visit(step, items, NOTHING, carry={"most": 0.0}, count=count)["most"]

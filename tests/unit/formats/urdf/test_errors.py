@@ -52,6 +52,7 @@ CASES = {
     "no links": (robot(""), "the robot has no <link>"),
     "xacro": ('<robot xmlns:xacro="http://ros.org/xacro"><xacro:arm/></robot>', "xacro macros; name it .urdf.xacro"),
     "bare xacro": ("<robot><link name='a'><xacro:arm/></link></robot>", "xacro macros; name it .urdf.xacro"),
+    "xacro of words": (two('<origin xyz="$(optenv X 0 0 1)"/>'), r"0 0 1\)\" is an unexpanded xacro expression"),
     "xacro expression": (two('<origin xyz="0 0 ${h}"/>'), "xyz: '\\${h}' is an unexpanded xacro expression"),
     "no name": ("<robot><link/></robot>", "1 <link>: attribute 'name' is missing"),
     "blank name": (robot(links(" ")), "attribute 'name' is empty"),
