@@ -231,12 +231,11 @@ class Scene:
         items = {"first": group.first, "bodies": group.bodies, "row": rows, "place": group.places[0]}
         found = mapped(one, items | {"size": group.sizes[0].sizes})
 
-        def keep(_: Any, count: Any, near: Any, contact: Any) -> dict[str, Any]:
-            to = where(near > 0.5, count + float(self.world + 1), -1.0)
-            return {"rows": contact[None], "to": np.array([to]), "count": count + near}
+        def keep(_: Any, count: Any, contact: Any) -> dict[str, Any]:
+            return {"rows": contact[None], "to": np.array([count + float(self.world + 1)]), "count": count + 1.0}
 
-        points = {"near": found["near"].ravel(), "contact": found["contact"].reshape(-1, WIDTH)}
-        end = visit(keep, points, table, carry={"count": count})
+        near, points = found["near"].ravel(), {"contact": found["contact"].reshape(-1, WIDTH)}
+        end = visit(keep, points, table, carry={"count": count}, wanted=near)
         return end["table"], end["count"]
 
     # ---- which pairs come near
@@ -273,11 +272,11 @@ class Scene:
         wanted = slice(0, 5 if round_ones else 17)
         near = mapped(test, {"a": first[:, :5], "b": second[:, wanted]})["near"]  # of one state several at once
 
-        def list_it(_: Any, count: Any, k: Any, near: Any) -> dict[str, Any]:
-            return _listed(near > 0.5, count, np.array([k]))
+        def list_it(_: Any, count: Any, k: Any) -> dict[str, Any]:
+            return {"rows": np.array([[k]]), "to": np.array([count]), "count": count + 1.0}
 
-        items = {"k": np.arange(float(n)), "near": near}
-        found = visit(list_it, items, np.zeros((room, 1)), carry={"count": 0.0})
+        items = {"k": np.arange(float(n))}
+        found = visit(list_it, items, np.zeros((room, 1)), carry={"count": 0.0}, wanted=near)
         count = minimum(found["count"], float(room))
         return found["table"][:, 0], count, found["count"] - count
 
@@ -302,12 +301,6 @@ class Scene:
 def _placed(patch: Patch) -> Pose:
     """The second shape in its body."""
     return patch.other_placement or Pose.identity()
-
-
-def _listed(wanted: Any, count: Any, contents: np.ndarray) -> dict[str, Any]:
-    """The next row of a list, where it is wanted, of what a visit gives."""
-    place = np.array([where(wanted, count, -1.0)])
-    return {"rows": contents[None], "to": place, "count": count + where(wanted, 1.0, 0.0)}
 
 
 def _contact(number: Any, bodies: Sequence[Any], gap: Any, position: np.ndarray, normal: np.ndarray) -> np.ndarray:

@@ -37,7 +37,8 @@ class Visited(Compound):
     from the last item to the first. counted: the place among the common values of a number from which on items change
     nothing and give records of 0, as the step says as well: a backend may leave them out. grouped: the place among the
     numbers of an item of that of its group; items of one group, which follow each other, write no row that another of
-    them reads or writes: a backend may compute them together.
+    them reads or writes: a backend may compute them together. wanted: likewise of a number that is 0 for items that
+    change nothing and give records of 0, as the step says as well.
     """
 
     verb = "goes over items"
@@ -51,8 +52,10 @@ class Visited(Compound):
         reverse: bool,
         counted: int | None = None,
         grouped: int | None = None,
+        wanted: int | None = None,
     ) -> None:
-        self.step, self.reversed, self.counted, self.grouped = step, reverse, counted, grouped
+        self.step, self.reversed, self.counted = step, reverse, counted
+        self.grouped, self.wanted = grouped, wanted
         self.to, self.rows, self.following, self.recorded = (output.nodes for output in step.outputs)
         read, carry, item, _ = (i.size for i in step.inputs)
         sizes = len(self.to), carry, item, len(self.recorded)
@@ -60,7 +63,7 @@ class Visited(Compound):
         self.size = self.sizes.table + carry + len(self.recorded) * items
 
     def identity(self) -> tuple[Any, ...]:
-        return self.step.fingerprint(), self.sizes, self.reversed, self.counted, self.grouped
+        return self.step.fingerprint(), self.sizes, self.reversed, self.counted, self.grouped, self.wanted
 
     def operations(self) -> Counter[str]:
         return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
@@ -271,16 +274,16 @@ def visited(
     n: int,
     reverse: bool,
     count: Scalar | None = None,
-    group: int | None = None,
+    marks: tuple[int | None, int | None] = (None, None),
 ) -> tuple[list[Any], list[Any], list[Row]]:
     """The table row by row and the carry at the end, and the rows of the records; count: see `Visited`.
 
-    group: the place among the rows of the items of the numbers of their groups.
+    marks: places among the rows of the items of the numbers of their groups, and of which of them are wanted.
     """
     begin = [as_number(x, graph) for x in table]
     start = [as_number(x, graph) for x in carry]
     numbers, places = ([[as_number(x, graph) for x in row] for row in rows] for rows in (items, at))
-    same = [k != group and all(x is row[0] for x in row) for k, row in enumerate(numbers)]
+    same = [k not in marks and all(x is row[0] for x in row) for k, row in enumerate(numbers)]
     rows_in = placeholders(graph, len(at) * columns)
     inside = placeholders(graph, len(start)), placeholders(graph, len(items) - sum(same))
     moving = iter(inside[1])
@@ -291,8 +294,8 @@ def visited(
     outputs = [("to", written.to), ("rows", written.rows), ("carry", written.carry), ("record", written.record)]
     function, outside = captured("step", names, outputs, graph)
     counted = next((k for k, x in enumerate(outside) if x is count), None)
-    grouped = None if group is None else group - sum(same[:group])
-    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted, grouped)
+    grouped, wanted = (None if mark is None else mark - sum(same[:mark]) for mark in marks)
+    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted, grouped, wanted)
     flat = [*begin, *start, *(x for row in (*places, *varying) for x in row), *outside]
     every = results(graph, compound, flat)
     first = len(begin) + len(start)
@@ -310,6 +313,7 @@ def visit(
     count: Any,
     reverse: bool,
     groups: np.ndarray | None,
+    wanted: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.visit`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
@@ -319,8 +323,9 @@ def visit(
     limit = None if count is None else as_number(count, graph)
 
     def flat(read_rows: list[Scalar], state: list[Scalar], item: list[Scalar]) -> Written:
-        item = item if groups is None else item[1:]
         place, item = (None, item) if limit is None else (item[0], item[1:])
+        item = item if groups is None else item[1:]
+        flag, item = (None, item) if wanted is None else (item[0], item[1:])
         parts = [
             *shaped(read_rows, [(read, columns)]),
             *shaped(state, [x.shape for x in start.values()]),
@@ -333,18 +338,21 @@ def visit(
         written = Written(
             list(to.ravel()), list(contents.ravel()), following, [x for name in shapes for x in found[name].ravel()]
         )
-        return written if limit is None or place is None else _counted(written, state, place < limit, graph)
+        for taken in (None if limit is None or place is None else place < limit, None if flag is None else flag > 0.5):
+            written = written if taken is None else _counted(written, state, taken, graph)
+        return written
 
     listed = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]
-    if limit is not None:
-        listed.insert(0, list(range(n)))
-    if groups is not None:
-        listed.insert(0, list(groups))
+    before = [] if limit is None else [list(range(n))]
+    marks: list[int | None] = []
+    for mark in (groups, wanted):
+        marks.append(None if mark is None else len(before))
+        before += [] if mark is None else [list(mark)]
+    listed = before + listed
     begin = [x for part in start.values() for x in part.ravel()]
     places = [list(row) for row in np.asarray(at, object).T]
-    group = None if groups is None else 0
     ends, after, records = visited(
-        graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit, group
+        graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit, (marks[0], marks[1])
     )
     named: dict[str, Any] = {"table": shaped(ends, [(rows, columns)])[0]}
     named |= dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))

@@ -24,6 +24,7 @@ def visit(
     count: Any = None,
     reverse: bool = False,
     groups: Any = None,
+    wanted: Any = None,
 ) -> dict[str, np.ndarray]:
     """Item after item, as `scan`; each reads rows of a table and writes others, by numbers that every state has itself.
 
@@ -39,6 +40,9 @@ def visit(
     groups (k,): a number for each item, the same for neighbours none of which writes a row that another of them reads
     or writes, whatever the state. For one state at a time, these go on SIMD lanes, unless something is carried; so do
     all items where nothing is written. On numbers, groups with a row in common are refused.
+
+    wanted (k,): 1 or 0 for each item; those with 0 change nothing, and their other results are 0. Compiled, they are
+    left out, several at once, where there are no other results.
     """
     begin = np.asarray(table, object if first_traced([table]) is not None else float)
     carried = dict(carry or {})
@@ -47,8 +51,10 @@ def visit(
     numbers = np.zeros((n, 0)) if at is None else np.asarray(at)
     _check_shapes(begin, numbers, arrays, carried)
     of_items = None if groups is None else np.asarray(groups)
-    if of_items is not None and of_items.shape != (n,):
-        raise DalembertError(f"visit: groups {of_items.shape}, expected ({n},), one for each item")
+    flags = None if wanted is None else np.asarray(wanted)
+    for name, mark in (("groups", of_items), ("wanted", flags)):
+        if mark is not None and mark.shape != (n,):
+            raise DalembertError(f"visit: {name} {mark.shape}, expected ({n},), one for each item")
 
     def checked(*parts: Any) -> dict[str, Any]:
         results = dict(step(*parts))
@@ -60,15 +66,17 @@ def visit(
         check_carried("visit", results, carried)
         return results
 
-    known = [begin, numbers, *items.values(), *carried.values(), *(x for x in (count, of_items) if x is not None)]
+    marks = [x for x in (count, of_items, flags) if x is not None]
+    known = [begin, numbers, *items.values(), *carried.values(), *marks]
     traced = first_traced(known)
     if traced is None:
-        most = n if count is None else count
-        results = _on_numbers(checked, items, begin, numbers, carried, most, reverse, of_items)
+        taken = np.arange(n) < (n if count is None else count)
+        taken = taken if flags is None else taken & (flags > 0.5)
+        results = _on_numbers(checked, items, begin, numbers, carried, taken, reverse, of_items)
         if isinstance(results, dict):
             return results
         traced = results  # by way of values in scope
-    return traced.__visit__(checked, items, begin, numbers, carried, count, reverse, of_items)
+    return traced.__visit__(checked, items, begin, numbers, carried, count, reverse, of_items, flags)
 
 
 def take(table: Any, index: Any) -> np.ndarray:
@@ -83,7 +91,7 @@ def _on_numbers(
     begin: np.ndarray,
     at: np.ndarray,
     carry: Mapping[str, Any],
-    count: Any,
+    taken: np.ndarray,
     reverse: bool,
     groups: np.ndarray | None,
 ) -> Any:
@@ -91,7 +99,7 @@ def _on_numbers(
     table, state = np.array(begin, float), dict(carry)
     shared = None if groups is None else _Shared(groups, len(table))
     records: dict[int, dict[str, Any]] = {}
-    order = [k for k in range(len(at)) if k < count] or [0]
+    order = [int(k) for k in np.flatnonzero(taken)] or [0]
     for k in order[::-1] if reverse else order:
         rows = np.array([table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in at[k]])
         of_item = (np.asarray(x)[k] for x in items.values())
@@ -100,7 +108,7 @@ def _on_numbers(
         if traced is not None:
             return traced
         records[k] = {name: np.asarray(x) for name, x in results.items() if name not in (*RESERVED, *state)}
-        if k < count:
+        if taken[k]:
             if shared is not None:
                 shared.check(k, at[k], results["to"])
             for i, row in zip(results["to"], results["rows"], strict=True):
@@ -111,7 +119,7 @@ def _on_numbers(
     shapes = {name: x.shape for name, x in records[order[0]].items()}
     for name, shape in shapes.items():
         ends[name] = np.zeros((len(at), *shape))
-        for k in order if order[0] < count else ():
+        for k in order if taken[order[0]] else ():
             ends[name][k] = records[k][name]
     return ends
 

@@ -95,6 +95,37 @@ def test_items_on_lanes_give_the_bits_of_one_after_the_other(reverse):
         assert_close(values[0], on_numbers[name], PRODUCT)
 
 
+def test_items_that_are_not_wanted_are_left_out():
+    n = 37
+
+    def listed(x, c):
+        near = np.array([math.where(each > 0.8, 1.0, 0.0) for each in x], object)
+
+        def add(rows, count, y):
+            return {"rows": np.array([[y]]), "to": np.array([count]), "count": count + 1.0}
+
+        after = math.visit(add, {"y": x}, np.zeros((n, 1)), None, {"count": 0.0}, c[0], wanted=near)
+        squares = math.visit(lambda rows, y: {"y": y * y}, {"y": x}, np.zeros((1, 1)), count=c[0], wanted=near)
+        return {"table": after["table"], "count": after["count"], "squares": squares["y"]}
+
+    f = trace(listed, {"x": n, "c": 1})
+    x, c = np.random.default_rng(4).normal(size=(9, n)), np.array([[37.0], [0.0], [1.0], [36.0]] + 5 * [[20.0]])
+    x[8] = 0.0
+    got = interpreter.run(f, {"x": x, "c": c})
+    for k, row in enumerate(x):
+        wanted = [y for y in row[: int(c[k, 0])] if y > 0.8]
+        assert got["count"][k] == len(wanted)
+        np.testing.assert_array_equal(got["table"][k, : len(wanted), 0], wanted)
+        on_numbers = listed(row, c[k])
+        for name in got:
+            assert_close(got[name][k], np.asarray(on_numbers[name], float), PRODUCT)
+    for lanes in (None, 1):
+        outs = [np.full((len(x), *o.shape), np.nan) for o in f.outputs]
+        compiled(f, lanes).run_batch([x, c], outs, (len(x),))
+        for name, out in zip(got, outs, strict=True):
+            assert_close(out, got[name], PRODUCT)
+
+
 def test_groups_with_a_row_in_common_are_refused():
     def step(rows, number):
         return {"rows": rows[:1] + 1.0, "to": number[:1]}

@@ -120,7 +120,7 @@ class Visiting:
     are constants. gathered, moved: as of `Items`; cleared: whether the table begins with zeros, before anything is
     moved. counted: where items are left out. constants: (numbers of all items, own slot) of the inputs that are
     constants. groups: as `at`, the numbers of groups of items. Where lanes are items, the step reads rows from own
-    places.
+    places. wanted: slot of the first of numbers that are 0 for items which are left out.
     """
 
     visited: Visited
@@ -138,6 +138,7 @@ class Visiting:
     cleared: bool
     counted: Counted | None
     groups: list[int] | list[float] | None
+    wanted: int | None
 
     @property
     def item_count(self) -> int:

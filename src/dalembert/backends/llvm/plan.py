@@ -339,9 +339,10 @@ class SlotPlan:
         gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
         constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
         places_of = begin.first, nothing, rows, carry, records, stride
-        numbers = None if visited.grouped is None else known[visited.grouped] or list(parts.item[visited.grouped])
-        from_items = at, gathered, constants
-        return Visiting(visited, subroutine, *places_of, *from_items, moved, begin.cleared, counted, numbers)
+        groups = None if visited.grouped is None else known[visited.grouped] or list(parts.item[visited.grouped])
+        wanted = None if visited.wanted is None or s.record else view.moving.get(("item", visited.wanted))
+        of_items = at, gathered, constants
+        return Visiting(visited, subroutine, *places_of, *of_items, moved, begin.cleared, counted, groups, wanted)
 
     def _lanes(self, visited: Visited) -> int:
         """Items of a visit at once, for one state: where none is changed by another."""
@@ -367,9 +368,7 @@ class SlotPlan:
         self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None
     ) -> Subroutine:
         base = self._take(0, align=self.group)
-        group = (
-            1 if view and view.lanes > 1 else self.group
-        )  # lanes of a scan are items, as those of a batch are states
+        group = 1 if view and view.lanes > 1 else self.group  # items on lanes are as states of a batch
         subroutine = Subroutine(function, group, f"{self.name}sub{len(self.subroutines)}", base, outside, view)
         self.subroutines[id(function)] = subroutine
         self._take(subroutine.plan.size * subroutine.lanes)

@@ -105,7 +105,7 @@ def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> st
         (check,) = carried
         start = table_entry(b, table, index)
         offset = b.op(f"mul i64 {start}, {b.size}")
-        vectors = _gather(b, [b.address(row, offset) for row in rows], k)
+        vectors = columns_of(b, [b.address(row, offset) for row in rows], k)
         target = b.address(memory, b.op(f"add i64 {b.op(f'mul i64 {start}, {b.stride}')}, {base * b.stride}"))
         for j, x in enumerate(vectors):
             b.store(x, target, j)
@@ -126,7 +126,7 @@ def table_entry(b: Builder, table: str, index: str) -> str:
     return b.op(f"sext i32 {b.op(f'load i32, ptr {place}')} to i64")
 
 
-def _gather(b: Builder, rows: list[str], k: int) -> list[str]:
+def columns_of(b: Builder, rows: list[str], k: int) -> list[str]:
     """k vectors across states from k columns of each row."""
     part = f"<{k} x {b.element}>" if k > 1 else b.element
     loaded = [b.op(f"load {part}, ptr {row}, align {b.size}") for row in rows]
@@ -136,6 +136,20 @@ def _gather(b: Builder, rows: list[str], k: int) -> list[str]:
             vector = x if b.width == 1 else b.op(f"insertelement {b.type} {vector}, {b.element} {x}, i32 {lane}")
         return [vector]
     return transpose(b, [_concatenate(b, loaded[i::k], k) for i in range(k)])
+
+
+def put_columns(b: Builder, columns: list[str], rows: list[str]) -> None:
+    """Store vectors across states, 1, 2 or 4 of them, as columns of each row: the way back from `columns_of`."""
+    k = len(columns)
+    if k == 1:
+        for lane, row in enumerate(rows):
+            x = b.op(f"extractelement {b.type} {columns[0]}, i32 {lane}")
+            b.do(f"store {b.element} {x}, ptr {row}, align {b.size}")
+        return
+    for i, vector in enumerate(transpose(b, columns)):
+        for first in range(0, len(rows), k):
+            piece = shuffle(b, vector, vector, list(range(first, first + k)))
+            b.do(f"store <{k} x {b.element}> {piece}, ptr {rows[first + i]}, align {b.size}")
 
 
 def transpose(b: Builder, v: list[str]) -> list[str]:

@@ -5,12 +5,12 @@ For one state, items that do not change each other are lanes: all where nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .compounds import Counted, Visiting
 from .ir import Builder
 from .items import gathered_item, index_number, load_common, load_moving, store_moving, whole_number
-from .tiles import blocks, copy_state
+from .tiles import block_size, blocks, columns_of, copy_state, put_columns
 
 
 def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
@@ -109,10 +109,35 @@ class _ItemWriter:
 
         def one(place: str, carried: list[str]) -> list[str]:
             backwards = self.visiting.visited.reversed
-            self.compute(b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if backwards else place)
+            index = b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if backwards else place
+            if wanted is None:
+                self.compute(index)
+            else:
+                b.branch(self._some_wanted(b, index, wanted), f"{self.name}.wanted", lambda: self.compute(index))
             return carried
 
-        b.repeat(f"{self.name}.items", times, one)
+        wanted, lanes = self.visiting.wanted, self.plan.group
+        if wanted is None or b.width > 1 or lanes == 1 or self.visiting.visited.reversed:
+            b.repeat(f"{self.name}.items", times, one)
+            return
+
+        def several(block: str, carried: list[str]) -> list[str]:
+            first = b.op(f"mul i64 {block}, {lanes}")
+            left = _smaller(b, b.op(f"sub i64 {times}, {first}"), str(lanes))
+
+            def each() -> None:
+                b.repeat(f"{self.name}.items", left, lambda k, _: one(b.op(f"add i64 {first}, {k}"), []))
+
+            b.branch(self._some_wanted(b.wide(lanes), first, wanted), f"{self.name}.block", each)
+            return carried
+
+        count = b.op(f"sdiv i64 {b.op(f'add i64 {times}, {lanes - 1}')}, {lanes}")
+        b.repeat(f"{self.name}.blocks", count, several)
+
+    def _some_wanted(self, lanes: Builder, index: str, wanted: int) -> str:
+        """i1: whether an item is wanted, or some of the lanes from it on."""
+        place = self.b.address(self.memory, self.b.op(f"mul i64 {index}, {self.b.stride}"))
+        return lanes.any(lanes.compare("ogt", load_moving(lanes, place, wanted * self.b.stride), lanes.const(0.5)))
 
     def on_lanes(self, times: str) -> None:
         """All items, in any order; the last ones, where they do not fill a vector, with some that are done already."""
@@ -303,9 +328,31 @@ class _RowPlace:
 
     def read(self, columns: Sequence[int], memory: str, slots: Sequence[int]) -> None:
         """Copy entries of the rows to slots of a memory, those of each lane."""
+        if self.wide.width > self.b.width and columns:
+            self._read_transposed(dict(zip(columns, slots, strict=True)), memory)
+            return
         for column, slot in zip(columns, slots, strict=True):
             x = self.wide.gather(self.b.address(self.table, column * self.b.stride), self.first)
             self.wide.store(x, memory, slot)
+
+    def _rows(self) -> list[str]:
+        """Where the row of each lane begins, for one state."""
+        wide, places = self.wide, []
+        for lane in range(wide.width):
+            first = wide.op(f"extractelement {wide.int_type} {self.first}, i32 {lane}")
+            places.append(wide.op(f"getelementptr {wide.element}, ptr {self.table}, i{wide.bits} {first}"))
+        return places
+
+    def _read_transposed(self, slots: Mapping[int, int], memory: str) -> None:
+        """Blocks of columns from each lane's row, transposed in registers; slots by column."""
+        wide, first = self.wide, min(slots)
+        count, rows = max(slots) - first + 1, self._rows()
+        k = block_size(wide, count)
+        for start in blocks(count, k):
+            begins = [wide.address(row, (first + start) * wide.size) for row in rows]
+            for column, x in enumerate(columns_of(wide, begins, k), first + start):
+                if column in slots:
+                    wide.store(x, memory, slots[column])
 
     def write_from(self, step_memory: str, slots: Sequence[int], lanes: int) -> None:
         """Copy slots of the step's memory to the row."""
@@ -313,6 +360,12 @@ class _RowPlace:
         if self.wide.width == 1:
             row = b.op(f"getelementptr {b.element}, ptr {self.table}, {b.int_type} {self.first}")
             _copy(b, step_memory, row, slots, lanes)
+            return
+        if self.wide.width > b.width:
+            rows, k = self._rows(), block_size(self.wide, len(slots))
+            for start in blocks(len(slots), k):
+                columns = [self.wide.load(step_memory, slot) for slot in slots[start : start + k]]
+                put_columns(self.wide, columns, [b.address(row, start * b.size) for row in rows])
             return
         for column, slot in enumerate(slots):
             place = b.address(self.table, column * b.stride)

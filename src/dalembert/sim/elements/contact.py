@@ -21,6 +21,7 @@ from dalembert.linear import sparse_product
 from dalembert.model import Model
 
 from .base import Action, Element, Situation
+from .patch_facts import facts_of, laws_of
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
 MEMORY_COUNTS = 6  # numbers of a memory that are no arrays
@@ -103,7 +104,7 @@ class RigidContact(Element):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the points that may touch."""
-        return tuple(name for patch in self.patches for name in patch.names)
+        return facts_of(self.patches).names
 
     def label(self) -> str:
         """The name of its accounts."""
@@ -112,12 +113,12 @@ class RigidContact(Element):
     @property
     def laws(self) -> tuple[ContactLaw, ...]:
         """Laws of the points that may touch."""
-        return laws_of(self.patches)
+        return facts_of(self.patches).laws
 
     @property
     def bounces(self) -> bool:
         """Whether some of them bounce."""
-        return any(law.restitution for law in self.laws)
+        return facts_of(self.patches).bounces
 
     @property
     def moments(self) -> tuple[tuple[int, int], ...]:
@@ -133,27 +134,16 @@ class RigidContact(Element):
         return scene_of(model, self.patches)
 
     def determinants(self) -> tuple[Any, ...]:
-        """Everything that decides what it does; of patches each part once, since there may be very many."""
-        parts: dict[int, Any] = {}
-        numbers = []
-        for patch in self.patches:
-            for x in (patch.shape, patch.placement, patch.law, patch.ground, patch.other, patch.other_placement):
-                parts.setdefault(id(x), x)
-            numbers.append((patch.first, patch.second, len(patch.names)))
-        order = {key: k for k, key in enumerate(parts)}
-        ids = [
-            [order[id(x)] for x in (p.shape, p.placement, p.law, p.ground, p.other, p.other_placement)]
-            for p in self.patches
-        ]
+        """Everything that decides what it does."""
         settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room
-        return (*settings, tuple(parts.values()), np.array(numbers), np.array(ids), "\n".join(self.names))
+        return (*settings, *facts_of(self.patches).determinants)
 
     @property
     def turned_count(self) -> int:
         """Moments of friction about axes; in slots every contact has those that one of them has."""
         if not self.slots and not self.scene_room:
             return len(self.moments)
-        return self.places * len({axis for law in self.laws for axis in law.axes})
+        return self.places * len(facts_of(self.patches).axes)
 
     @property
     def places(self) -> int:
@@ -199,11 +189,6 @@ class RigidContact(Element):
 
         contacts, slip, held = ordered(memory.contacts, 3), ordered(memory.slip, 1), ordered(memory.held, 3)
         return memory._replace(contacts=contacts, slip=slip, held=held)
-
-
-def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:
-    """The law of each point of patches."""
-    return tuple(patch.law for patch in patches for _ in patch.names)
 
 
 def _number(x: Any) -> Any:

@@ -38,6 +38,7 @@ from .contact_problem import (
     friction_coefficient,
     normal_shift,
     passed,
+    pushed_alone,
     recovered,
     rolling_velocity,
     was_stuck,
@@ -268,11 +269,27 @@ class SceneImpulses:
         last = take(places, number)[:, 0]
         return take(np.concatenate(kept, axis=1), last - 1.0)
 
+    def _pushing(self, touching: Touching, normal: np.ndarray) -> np.ndarray:
+        """(k,): how many contacts pushed in the step before at the body of each that has most of them.
+
+        normal (k,): impulses of that step.
+        """
+
+        def one_more(rows: Any, bodies: Any, normal: Any) -> dict[str, Any]:
+            return {"rows": rows + where(normal > 0.0, 1.0, 0.0), "to": bodies}
+
+        at, count = touching.bodies, touching.count
+        items, start = {"bodies": at, "normal": normal}, np.zeros((len(self.moving.motion), 1))
+        numbers = visit(one_more, items, start, at, count=count, groups=touching.group)["table"]
+        return visit(lambda rows: {"most": maximum(rows[0, 0], rows[1, 0])}, {}, numbers, at, count=count)["most"]
+
     def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
         contact, h, m = self.element.contact, self.h, len(self.about)
 
-        def one(rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any) -> dict[str, Any]:
+        def one(
+            rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any, pushing: Any
+        ) -> dict[str, Any]:
             law = law_of(self.element.laws, number)
             axes = tangent_frame(normal)
             sides = [_Side(row, axes, position, self.about) for row in rows]
@@ -281,7 +298,8 @@ class SceneImpulses:
             free = before + kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, True)
+            alone = pushed_alone([pushing])
+            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, alone)
 
             shift = normal_shift(contact, h, gap, before[0], held[0])
 
@@ -323,6 +341,7 @@ class SceneImpulses:
             "position": touching.position,
             "normal": touching.normal,
             "last": remembered,
+            "pushing": self._pushing(touching, remembered[:, 0]),
         }
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
 
