@@ -145,10 +145,11 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     least = maximum(-SLOPE * mu * r * b[0] * shortest, TINY)
     slope = mu * (((w @ rate) * r) * square + pushed * (t @ rate))  # of mu p_n / |p_t|, times |p_t|³
     slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * square), 0.0, MOST)
-    t = tangents(slipped, -f)
+    t, before = tangents(slipped, -f), length
     pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINIEST)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
-    most = sqrt(f @ f + TINY)  # of the velocity along the tangents, whatever the slip
+    # An error is at most what all friction moves; and the velocity along the tangents, also where nothing pushes yet.
+    most = minimum(sqrt(f @ f + TINY), where(pushed > 0.0, trace * (before + length + mu * pushed), MOST))
     error = minimum((trace + slipped) * absolute(length - mu * pushed), most)
     return _Slid(p, slipped, minimum(length * absolute(slipped - slip), most), error)
 
