@@ -41,7 +41,9 @@ from .contact_problem import (
     bounced,
     finer_tolerance,
     friction_coefficient,
+    mobility,
     normal_shift,
+    passed,
     pushed_alone,
     rolling_velocity,
     was_stuck,
@@ -141,18 +143,18 @@ class LinkImpulses(SceneImpulses):
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            rolls = logical_and(stuck, pushed_alone([pushing]))
-            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], rolls)
-            shift = normal_shift(contact, h, gap)
+            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, pushed_alone([pushing]))
+            J, Y = (sign * x for x in _loose_rows(side, axes, about))
+            both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
+            shift = normal_shift(contact, h, gap, before[0], held[0], mobility(*both))
 
             def shifted(shift: Any) -> np.ndarray:
-                return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+                return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
 
-            J, Y = _loose_rows(side, axes, about)
             columns = {
                 "one_more": number + 1.0,
-                "J": sign * J,
-                "Y": sign * Y,
+                "J": J,
+                "Y": Y,
                 "B": whitened(carrier.Y.T, self.links.mass.r),
                 "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in about], object),
                 "c": shifted(shift),
@@ -161,15 +163,16 @@ class LinkImpulses(SceneImpulses):
                 "free": free,
                 "p": p,
                 "slip": slip,
-                "rolling": rolling,
                 "waits": np.zeros(0),
+                "passed": np.array([passed(contact, h, gap, before[:3], p[0])]),
             }
             if self.bounces:
-                waited = last[6 + m]
+                waited = last[7 + m]
                 bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (waited, p[0]))
                 columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waited": waited}
                 columns["waits"] = np.array([bounce.approach])
-            return columns
+                shift = bounce.shift
+            return columns | {"held": np.array([-shift, *held[1:]])}
 
         sides = visit(lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, NOTHING, count=touching.count)
         self.loose = sides["at"][:, 0]
@@ -285,14 +288,15 @@ class CrowdImpulses(ContactImpulses):
                 lost = [x + y for x, y in zip(lost, kind.lost(p, du), strict=True)]
         memory = self.at.memory
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
-        counts = self.counts(solution)
+        missed = [largest_size(kind.columns["passed"], kind.touching.count) for kind in self.kinds]
+        counts = self.counts(solution, reduce(maximum, missed))
         unsettled = memory.unsettled + maximum(crowded, counts[2] - memory.unsettled)
         after = Memory(
             np.concatenate([p[:, :3].ravel() for p in parts]),
             np.concatenate([p[:, 3:].ravel() for p in parts]),
             rows,
             np.concatenate(slips),
-            np.concatenate([kind.columns["rolling"].ravel() for kind in self.kinds]),
+            np.concatenate([kind.columns["held"].ravel() for kind in self.kinds]),
             np.concatenate([kind.columns["waits"].ravel() for kind in self.kinds]),
             np.concatenate([kind.columns["one_more"] for kind in self.kinds]),
             counts[0],
@@ -329,7 +333,7 @@ def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:
 
         arrays = part(memory.contacts, 3), part(memory.turned, m), np.zeros(0), part(memory.slip, 1)
         approach = part(memory.approach, len(memory.approach) // len(memory.slip))
-        parts.append(Memory(*arrays, part(memory.rolling, 2), approach, part(memory.numbers, 1), *memory[7:]))
+        parts.append(Memory(*arrays, part(memory.held, 3), approach, part(memory.numbers, 1), *memory[7:]))
         at = end
     return parts
 
