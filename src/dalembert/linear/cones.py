@@ -24,8 +24,10 @@ from .zeros import mirrored
 
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
+TINIEST = 1e-37  # added to squares of impulses that light bodies have as well; single precision still has it
 HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
 HELD_BY_FEW = 1e-8  # the same where others move with them, which rounding must not hide
+GRAZES = 1e-12  # of the velocity along the surface: what meets it more slowly is rounding, and slides by
 ON_CONE = 1.0 - 1e-9  # of the square of the largest friction: impulses of a contact that slides
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 
@@ -112,7 +114,8 @@ def _branched(
 def _held(block: Block, mu: Any, b: np.ndarray) -> tuple[np.ndarray, Any]:
     """p (3,) of a contact that sticks or is open, and whether it is neither."""
     pressed, *stuck = held = -(block.inverse @ b)
-    closed = b[0] < 0.0
+    along = b[1] * b[1] + b[2] * b[2]
+    closed = logical_and(b[0] < 0.0, b[0] * b[0] > GRAZES * GRAZES * along)
     sticks = logical_and(stuck[0] * stuck[0] + stuck[1] * stuck[1] <= (mu * pressed) * (mu * pressed), pressed >= 0.0)
     return where(logical_and(closed, sticks), held, 0.0), logical_and(closed, logical_not(sticks))
 
@@ -136,14 +139,14 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
         return -(b[0] + w @ t) * r
 
     t = tangents(slip, -f)
-    rate, square, pushed = tangents(slip, t), t @ t + TINY, normal(t)
+    rate, square, pushed = tangents(slip, t), t @ t + TINIEST, normal(t)
     length = sqrt(square)
     shortest = (determinant / trace + slip) * reciprocal(slip)  # |p_t| / |f| is no less
     least = maximum(-SLOPE * mu * r * b[0] * shortest, TINY)
     slope = mu * (((w @ rate) * r) * square + pushed * (t @ rate))  # of mu p_n / |p_t|, times |p_t|³
     slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * square), 0.0, MOST)
     t, before = tangents(slipped, -f), length
-    pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
+    pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINIEST)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
     # An error is at most what all friction moves; and the velocity along the tangents, also where nothing pushes yet.
     most = minimum(sqrt(f @ f + TINY), where(pushed > 0.0, trace * (before + length + mu * pushed), MOST))

@@ -37,20 +37,20 @@ class Memory(NamedTuple):
     """Results of a step of rigid contact for the next one and for reports, of k contacts.
 
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
-    [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
-    contacts were held, not 0 where they roll [m/s]; approach (k,), where some bounce: squares of the speeds at which
-    contacts met that are to bounce in the next step [m²/s²], 0: none; numbers: where contacts are gathered, 1 + that of
-    the candidate in each slot, 0: none. residual: what the last pass changed or missed, worst: of all steps so far
-    [m/s]; unsettled: how many steps did not reach the tolerance; passes: of the last step; owed: the energy that
-    stopping these approaches took, of which the rebounds give some back [J]; crowded: how many steps had more contacts
-    than there is room for.
+    [N·m·s]; rows: impulses of other elements; slip (k,); held (3 k,): velocities along the normal and tangents at
+    which contacts were held, not 0 where they roll, turn, close or bounce [m/s]; approach (k,), where some bounce:
+    squares of the speeds at which contacts met that are to bounce in the next step [m²/s²], 0: none; numbers: where
+    contacts are gathered, 1 + that of the candidate in each slot, 0: none. residual: what the last pass changed or
+    missed, worst: of all steps so far [m/s]; unsettled: how many steps did not reach the tolerance, or began beyond
+    what they touch; passes: of the last step; owed: the energy that stopping these approaches took, of which the
+    rebounds give some back [J]; crowded: how many steps had more contacts than there is room for.
     """
 
     contacts: np.ndarray
     turned: np.ndarray
     rows: np.ndarray
     slip: np.ndarray
-    rolling: np.ndarray
+    held: np.ndarray
     approach: np.ndarray
     numbers: np.ndarray
     residual: Any
@@ -73,7 +73,7 @@ class Memory(NamedTuple):
             "p": self.contacts.reshape(k, 3),
             "turned": turned,
             "slip": self.slip,
-            "rolling": self.rolling.reshape(k, 2),
+            "held": self.held.reshape(k, 3),
             "approach": self.approach.reshape(k, len(self.approach) // k),
         }
 
@@ -155,7 +155,7 @@ class RigidContact(Element):
         """Of the parts of its memory that are arrays."""
         k = self.places
         bouncing, numbered = self.bounces, bool(self.slots or self.scene_room)
-        return 3 * k, self.turned_count, self.rows, k, 2 * k, k * bouncing, k * numbered
+        return 3 * k, self.turned_count, self.rows, k, 3 * k, k * bouncing, k * numbered
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -187,8 +187,8 @@ class RigidContact(Element):
             rows[places] = x.reshape(n, k, width)
             return rows[:, 1:].reshape(n, -1)
 
-        contacts, slip, rolling = ordered(memory.contacts, 3), ordered(memory.slip, 1), ordered(memory.rolling, 2)
-        return memory._replace(contacts=contacts, slip=slip, rolling=rolling)
+        contacts, slip, held = ordered(memory.contacts, 3), ordered(memory.slip, 1), ordered(memory.held, 3)
+        return memory._replace(contacts=contacts, slip=slip, held=held)
 
 
 def _number(x: Any) -> Any:

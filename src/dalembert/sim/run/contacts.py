@@ -268,7 +268,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     axes = seen["axes"].reshape(len(t), k, 3, 3)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
     u = seen["u"].reshape(len(t), k, 3)
-    u[..., 1:] -= memory.rolling.reshape(len(t), k, 2)  # at which those that roll are at rest in the mean
+    u[..., 1:] -= memory.held.reshape(len(t), k, 3)[..., 1:]  # at which those that roll are at rest in the mean
     velocity = np.einsum("tkij,tki->tkj", axes, u)
     return Contacts(
         element.names,
@@ -302,7 +302,7 @@ def scene_contacts(
     found, k = seen.program(programs.identity)(states, (len(t),)), len(seen.names)
     axes = found["axes"].reshape(len(t), k, 3, 3)
     p, u = seen.by_candidate(memory.contacts, 3), found["u"].reshape(len(t), k, 3)
-    u[..., 1:] -= seen.by_candidate(memory.rolling, 2)
+    u[..., 1:] -= seen.by_candidate(memory.held, 3)[..., 1:]
     friction = np.array([law.static_friction for law in laws_of(seen.patches)])
     pushing = np.flatnonzero((p[..., 0] > 0.0).any(axis=0))
     if len(pushing) and not seen.scene.loose:

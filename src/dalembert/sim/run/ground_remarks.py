@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from dalembert.algorithms import integrate, poses
 from dalembert.algorithms.free_bodies import drifts
-from dalembert.contact import Contact, candidates
+from dalembert.contact import Contact, Patch, candidates
 from dalembert.contact.candidates import in_the_ground, law_sources
 from dalembert.contact.meshes import mesh_remarks
-from dalembert.contact.scene import deepest
+from dalembert.contact.scene import body_radius, deepest
 from dalembert.model import Model
 
+SEEN, MOST_PLACES = 5e-3, 100  # [m] between places that are looked at on the way of half a step; at most so many
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 
 
-def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
-    """Remarks on the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
+def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.ndarray, step: float | None) -> list[str]:
+    """Remarks on the start of a run: that there is no ground, whose friction it takes, what starts inside it.
+
+    Also what would be passed through before the first of fixed steps [s] can act.
+    """
     if contact is None:
         falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
         return (
@@ -30,7 +37,7 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
         )
     point = deepest(model, patches, q)
     if point.gap >= -DEEP:
-        return remarks
+        return [*remarks, *(_passed(model, patches, q, v, step) if contact.model == "rigid" and step else [])]
     floats = any(drifts(model, body) for body in model.bodies)
     cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
     if contact.model == "rigid":
@@ -44,6 +51,24 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
         *remarks,
         f"contact: {point.name!r} starts {_length(-point.gap)} deep in what it touches, and {follows}: {cure}",
     ]
+
+
+def _passed(model: Model, patches: Sequence[Patch], q: np.ndarray, v: np.ndarray, step: float) -> list[str]:
+    """A remark on what is inside something on the way of half a step, over which contact does not act yet."""
+    first, last = poses(model, q), poses(model, integrate(model, q, 0.5 * step * v))
+    moved = [(first[k], last[k], body_radius(body)) for k, body in enumerate(model.bodies)]
+    ways = [np.linalg.norm(y.p - x.p) + radius * np.linalg.norm(y.R - x.R) for x, y, radius in moved]
+    places = min(int(np.ceil(max(ways) / SEEN)), MOST_PLACES)
+    for k in range(1, places + 1):
+        point = deepest(model, patches, integrate(model, q, (0.5 * step * k / places) * v))
+        if point.gap < -DEEP:
+            longest = step * (k - 1) / places
+            cure = f"take steps of at most {longest:.2g} s" if longest else "more slowly"
+            return [
+                f"contact: {point.name!r} meets what it touches within half a step, before contact acts, and passes "
+                f"into it: start farther away, or {cure}"
+            ]
+    return []
 
 
 def _length(x: float) -> str:

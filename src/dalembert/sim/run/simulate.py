@@ -81,7 +81,7 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
     falls = settings.contact is not None or not _carried(compiled.system)
-    run.about_ground = about_ground(model, settings.contact, start.q) if falls else []
+    run.about_ground = about_ground(model, settings.contact, start.q, v, step) if falls else []
     run.log += [*undriven, *said, *stepped, *moved, *run.about_ground]
     if compiled.system.contact is not None and (count := len(compiled.system.servos)):
         run.log.append(f"actuators: the stiffness and damping of {count} servos act at the end of each step")

@@ -16,7 +16,7 @@ from dalembert.contact import Contact, ContactLaw
 from dalembert.linear import ANY, Carrier, ConstraintImpulses, factor, is_zero, nonzeros, sparse_product
 from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
+from dalembert.math import clip, logical_and, logical_or, maximum, minimum, repeat, sqrt, where
 from dalembert.model.aligned import AlignedFrames
 
 from ..elements.contact import Memory, RigidContact
@@ -31,6 +31,8 @@ ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
 FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
 AGAIN = 5.0  # times that where the step before needed one pass
+PASSED = 0.25  # of the way of a contact in a step: a depth that is not from curved ways and surfaces
+SINGULAR = 1e-3  # of the mobility of its tangents: that of a normal that joints hardly move
 STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest, and does not roll
 
 
@@ -182,22 +184,55 @@ class ContactImpulses(ABC):
         work[names[CONTACT_FRICTION]] = solution.friction
         return np.array(work)
 
-    def counts(self, solution: ConstraintImpulses) -> tuple[Any, Any, Any, Any]:
-        """Numbers of the memory after a step: residual, worst, unsettled, passes."""
-        before = self.at.memory
-        worst = maximum(before.worst, solution.change)
-        return solution.change, worst, before.unsettled + 1.0 - solution.settled, solution.passes
+    def counts(self, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
+        """Numbers of the memory after a step; missed: the most that `passed` says of a contact."""
+        return counts(self.at.memory, solution, missed)
 
 
-def normal_shift(contact: Contact, h: Any, gap: Any) -> Any:
+def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
+    """Residual, worst, unsettled and passes after a step; before: the memory of the step before it."""
+    change = maximum(solution.change, missed)
+    unsettled = where(missed > 0.0, 1.0, 1.0 - solution.settled)
+    return change, maximum(before.worst, change), before.unsettled + unsettled, solution.passes
+
+
+def passed(contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any) -> Any:
+    """The error of velocity [m/s] of a contact that was passed through before the step could act, 0: it was not.
+
+    A step lets a gap close and no more, so that this is one that started closer to a surface than it moves within half
+    a step, or turned too far. The depth at q½ came about in this step; or, beyond something thin, the contact leaves
+    from inside; and that is no small part of the way h before (3,). impulse: of its normal in the step before, which
+    knew of the contact if there was one.
+    """
+    start, way = gap - 0.5 * h * before[0], PASSED * h
+    sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
+    depth = where(sudden, -gap, where(gap > 0.0, maximum(-start, 0.0), 0.0))
+    far = logical_and(depth * depth > way * way * (before @ before), impulse <= 0.0)
+    return where(far, depth / h, 0.0)
+
+
+def mobility(x: np.ndarray, y: np.ndarray) -> Any:
+    """Of a contact, how well its normal can move, beside its tangents: 1, or near 0 where joints hardly move it.
+
+    x, y (m, 3): what its normal and tangents are carried by.
+    """
+    normal, first, second = (x[:, k] @ y[:, k] for k in range(3))
+    return normal / (normal + SINGULAR * (first + second) + TINY)
+
+
+def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mobile: Any = 1.0) -> Any:
     """What is added to the velocity of a normal: what is open may close, what penetrates comes out slowly.
 
+    before: its velocity before the step; held: that at which it is at rest, see `rolling_velocity`. What a turning body
+    does not need to come out at once may wait, so that this takes no work. mobile: its `mobility`: what joints hardly
+    move, as the tip of an arm that is stretched straight down, comes out the more slowly.
     Gaps that the tolerance cannot tell from none are none: closing them would shake bodies at rest by as much as the
     last step's error.
     """
     closing = gap * (1.0 / h)  # one division for all contacts
-    out = maximum(RECOVERED * closing, -contact.recovery_speed)
-    return where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, closing, out))
+    out = mobile * maximum(RECOVERED * closing, -contact.recovery_speed)
+    shift = where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, closing, out))
+    return minimum(shift, maximum(shift - held, before))
 
 
 class Bounce(NamedTuple):
@@ -266,18 +301,21 @@ def pushed_alone(pushing: Iterable[Any]) -> Any:
     return reduce(maximum, pushing, 0.0) < 1.5
 
 
-def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any) -> np.ndarray:
-    """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls alone.
+def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any, alone: Any) -> np.ndarray:
+    """The velocity (3,) along its normal and tangents at which a contact holds: not 0 where it rolls or turns alone.
 
     The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
-    the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and friction does
-    no work, to second order. Where it still would put in some, against the force of the step before, it does none; but
-    what no longer rolls is held at 0, lest its velocity turn round in every step. p (3,): impulses of that step.
+    the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and does no work,
+    to second order: a body that turns fast does not sink in. Tangents hold only what sticks. Where friction still would
+    put in some work, against the force of the step before, it does none, and so does a normal; but what no longer rolls
+    is held at 0, lest its velocity turn round in every step. p (3,): impulses of that step; alone: `pushed_alone`.
     """
-    half, tangents = 0.5 * (before - last), p[1:]
-    gained = clip(tangents @ (last + half), 0.0, absolute(tangents @ half))
-    rolls = logical_and(stuck, half @ half > STILL * STILL)
-    return where(rolls, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
+    turned, half, tangents = -0.5 * (before[0] - last[0]), 0.5 * (before[1:] - last[1:]), p[1:]
+    gained = clip(tangents @ (last[1:] + half), 0.0, absolute(tangents @ half))
+    rolls = logical_and(logical_and(stuck, alone), half @ half > STILL * STILL)
+    along = where(rolls, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
+    pressed = logical_and(logical_and(p[0] > 0.0, alone), turned > STILL)
+    return np.concatenate([[where(pressed, clip(turned, 0.0, maximum(-before[0], 0.0)), 0.0)], along])
 
 
 def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float = FINEST) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from dalembert.contact import ContactLaw
 from dalembert.contact.gathering import tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
-from dalembert.math import clip, logical_and, maximum, where
+from dalembert.math import clip, maximum, where
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
@@ -22,7 +23,9 @@ from .contact_problem import (
     bounced,
     braking,
     friction_coefficient,
+    mobility,
     normal_shift,
+    passed,
     pushed_alone,
     recovered,
     rolling_velocity,
@@ -101,8 +104,6 @@ class EachContact(ContactImpulses):
             before = sparse_product(self.faces.B, self.v)
             free = before + sparse_product(self.of_faces.X.T, self.kick)
             self.before, self.free = (sparse_product(self.faces.P, x) for x in (before, free))
-        self.shifts = [normal_shift(element.contact, self.h, gap) for gap in self.gap]
-        self.bounces = self._bounces() if element.bounces else []
         levers = [(law.torsion, law.rolling, law.rolling) for law in touching.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         self.laws += self.row_laws
@@ -111,9 +112,14 @@ class EachContact(ContactImpulses):
         stuck = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)]
         groups = tied_together(np.any(nonzeros(touching.J).reshape(k, 3, -1), axis=1))
         pushing = sparse_product(groups.T.astype(float), np.array([where(x > 0.0, 1.0, 0.0) for x in impulses[:, 0]]))
-        holds = [logical_and(x, pushed_alone(pushing[tied])) for x, tied in zip(stuck, groups, strict=True)]
-        motions = zip(before[:, 1:], impulses, memory.rolling.reshape(k, 2), holds, strict=True)
-        self.rolling = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 2)
+        alone = [pushed_alone(pushing[tied]) for tied in groups]
+        motions = zip(before, impulses, memory.held.reshape(k, 3), stuck, alone, strict=True)
+        self.held = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 3)
+        places = [slice(3 * i, 3 * i + 3) for i in range(k)]
+        mobile = [mobility(self.all.X[:, at], self.all.Y[:, at]) for at in places]
+        normals = zip(self.gap, before[:, 0], self.held[:, 0], mobile, strict=True)
+        self.shifts = [normal_shift(element.contact, self.h, *each) for each in normals]
+        self.bounces = self._bounces() if element.bounces else []
         self.mu = [friction_coefficient(*each) for each in zip(touching.laws, before[:, 1:], stuck, strict=True)]
 
     def solved(self) -> Solved:
@@ -150,9 +156,10 @@ class EachContact(ContactImpulses):
             normals = lost[: len(p) : 3]
             lifts = [recovered(heat, gap) for heat, gap in zip(normals, self.gap, strict=True)]
             impacts, friction, recovery = sum(normals) + sum(lifts), sum(lost) - sum(normals), sum(lifts)
-        rolling = self.rolling.reshape(-1)
-        held = p, turned, rows, solution.slip, rolling, approach, np.zeros(0)
-        return Solved(w, Memory(*held, *self.counts(solution), owed), impacts, friction, recovery)
+        ends = [each.shift for each in self.bounces] if self.bounces else self.shifts
+        held = np.array([[-shift, *x[1:]] for shift, x in zip(ends, self.held, strict=True)]).ravel()
+        arrays = p, turned, rows, solution.slip, held, approach, np.zeros(0)
+        return Solved(w, Memory(*arrays, *self.counts(solution, self._missed()), owed), impacts, friction, recovery)
 
     def _pushed(self, p: np.ndarray) -> np.ndarray:
         """Y p (nv,) of all impulses."""
@@ -171,6 +178,13 @@ class EachContact(ContactImpulses):
         alone = len(set(bodies)) == len(bodies) <= MOST_HELD and len(self.before) == 3 * len(bodies)
         return alone and not nonzeros(self.touching.memory.impulses).any()
 
+    def _missed(self) -> Any:
+        """The most that a contact was passed through before this step [m/s]."""
+        contact, before = self.element.contact, self.before[: 3 * len(self.gap)].reshape(-1, 3)
+        last = self.touching.memory.contacts[::3]
+        each = [passed(contact, self.h, *at) for at in zip(self.gap, before, last, strict=True)]
+        return reduce(maximum, each, 0.0)
+
     def _bounces(self) -> list[Bounce]:
         """Of all contacts."""
         contact, memory, normals = self.element.contact, self.touching.memory, slice(0, 3 * len(self.gap), 3)
@@ -186,5 +200,5 @@ class EachContact(ContactImpulses):
             shifts = [each.shift for each in self.bounces]
         for i, shift in enumerate(shifts):
             velocities[3 * i] += shift
-            velocities[3 * i + 1 : 3 * i + 3] -= self.rolling[i]
+            velocities[3 * i + 1 : 3 * i + 3] -= self.held[i, 1:]
         return velocities

@@ -44,7 +44,9 @@ from .contact_problem import (
     bounced,
     braking,
     friction_coefficient,
+    mobility,
     normal_shift,
+    passed,
     pushed_alone,
     recovered,
     rolling_velocity,
@@ -281,12 +283,12 @@ class GatheredImpulses(ContactImpulses):
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
         owed = self._owed(columns, p.reshape(k, 3), w, left) if self.bounces else 0.0
         after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
-        after |= {name: columns[name] for name in ("rolling", "waits")} | {"one_more": columns["one_more"][:, None]}
+        after |= {name: columns[name] for name in ("held", "waits")} | {"one_more": columns["one_more"][:, None]}
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        p, turned, slip, rolling, waits, numbers = (part.ravel() for part in parts)
-        held = p, turned, rows, slip, rolling, waits, numbers
-        return Solved(w, Memory(*held, *self.counts(solution), owed), *lost)
+        p, turned, slip, held, waits, numbers = (part.ravel() for part in parts)
+        arrays = p, turned, rows, slip, held, waits, numbers
+        return Solved(w, Memory(*arrays, *self.counts(solution, reduce(maximum, columns["passed"])), owed), *lost)
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
@@ -317,7 +319,7 @@ class GatheredImpulses(ContactImpulses):
         p: Any,
         turned: Any,
         slip: Any,
-        rolling: Any,
+        held: Any,
         approach: Any,
     ) -> dict[str, Any]:
         """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
@@ -330,11 +332,11 @@ class GatheredImpulses(ContactImpulses):
         free = before + carrier.X.T @ self.kick
         contact = self.element.contact
         stuck, alone = was_stuck(p, slip), pushed_alone(gathering.groups_of(number) * pushing)
-        rolling = rolling_velocity(before[1:3], p, rolling, logical_and(stuck, alone))
-        shift = normal_shift(contact, h, gap)
+        held = rolling_velocity(before[:3], p, held, stuck, alone)
+        shift = normal_shift(contact, h, gap, before[0], held[0], mobility(carrier.X, carrier.Y))
 
         def shifted(shift: Any) -> np.ndarray:
-            return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+            return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
 
         columns = {
             "one_more": number + 1.0,
@@ -347,11 +349,12 @@ class GatheredImpulses(ContactImpulses):
             "mu": friction_coefficient(law, before[1:3], stuck),
             "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
         }
-        columns |= {"gap": gap, "rolling": rolling, "waits": np.zeros(0)}
+        columns |= {"gap": gap, "waits": np.zeros(0), "passed": passed(contact, h, gap, before[:3], p[0])}
         if self.bounces:
             bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (approach[0], p[0]))
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
-        return columns
+            shift = bounce.shift
+        return columns | {"held": np.array([-shift, *held[1:]])}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""

@@ -126,7 +126,7 @@ class LimbImpulses:
                 contacts=last["p"].ravel(),
                 turned=last["turned"].ravel(),
                 slip=last["slip"],
-                rolling=last["rolling"].ravel(),
+                held=last["held"].ravel(),
                 approach=last["approach"].ravel(),
             ),
         )
@@ -157,7 +157,7 @@ class LimbImpulses:
     def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
         """The memory of limbs as that of the first slots."""
         k, more = len(self.places), self.element.remembered - len(self.places)
-        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "rolling", "approach")}
+        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "held", "approach")}
         padded = {name: _padded(x, more * (len(x) // k)) for name, x in arrays.items()}
         return memory._replace(**padded, numbers=_padded(numbers + 1.0, more))
 

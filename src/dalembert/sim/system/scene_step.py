@@ -24,7 +24,7 @@ from dalembert.linear import (
     nonzeros,
     solved_bodies,
 )
-from dalembert.math import clip, logical_and, maximum, take, visit, where
+from dalembert.math import clip, maximum, take, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3
 
@@ -33,9 +33,11 @@ from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import (
     bounced,
     braking,
+    counts,
     finer_tolerance,
     friction_coefficient,
     normal_shift,
+    passed,
     pushed_alone,
     recovered,
     rolling_velocity,
@@ -234,26 +236,26 @@ class SceneImpulses:
         lost = self._lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
-        unsettled = maximum(crowded, 1.0 - solution.settled)
+        change, worst, unsettled, passes = counts(before, solution, largest_size(columns["passed"], count))
         memory = Memory(
             p[:, :3].ravel(),
             p[:, 3:].ravel(),
             np.zeros(0),
             solution.slip,
-            columns["rolling"].ravel(),
+            columns["held"].ravel(),
             columns["waits"].ravel(),
             columns["one_more"],
-            solution.change,
-            maximum(before.worst, solution.change),
-            before.unsettled + unsettled,
-            solution.passes,
+            change,
+            worst,
+            maximum(unsettled, before.unsettled + crowded),
+            passes,
             owed,
             before.crowded + crowded,
         )
         return SceneSolution(w, memory, lost)
 
     def _remembered(self, number: np.ndarray) -> np.ndarray:
-        """(k, 6 + m, or 7 + m): of the step before, impulses, slip, rolling velocity, and the approach that waits."""
+        """(k, 7 + m, or 8 + m): of the step before, impulses, slip, velocity held, and the approach that waits."""
         memory, k, m = self.memory, len(number), len(self.about)
         every = len(self.element.names)
         slots = np.arange(1.0, k + 1.0)
@@ -263,7 +265,7 @@ class SceneImpulses:
 
         places = visit(note, {"slot": slots, "one_more": memory.numbers}, np.zeros((every, 1)))["table"]
         kept = [memory.contacts.reshape(k, 3), memory.turned.reshape(k, m), memory.slip[:, None]]
-        kept += [memory.rolling.reshape(k, 2), memory.approach.reshape(k, int(self.bounces))]
+        kept += [memory.held.reshape(k, 3), memory.approach.reshape(k, int(self.bounces))]
         last = take(places, number)[:, 0]
         return take(np.concatenate(kept, axis=1), last - 1.0)
 
@@ -296,13 +298,13 @@ class SceneImpulses:
             free = before + kick
             p, slip = last[: 3 + m], last[3 + m]
             stuck = was_stuck(p[:3], slip)
-            rolls = logical_and(stuck, pushed_alone([pushing]))
-            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m : 6 + m], rolls)
+            alone = pushed_alone([pushing])
+            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, alone)
 
-            shift = normal_shift(contact, h, gap)
+            shift = normal_shift(contact, h, gap, before[0], held[0])
 
             def shifted(shift: Any) -> np.ndarray:
-                return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+                return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
 
             columns = {
                 "one_more": number + 1.0,
@@ -322,15 +324,16 @@ class SceneImpulses:
                 "free": free,
                 "p": p,
                 "slip": slip,
-                "rolling": rolling,
                 "waits": np.zeros(0),
+                "passed": np.array([passed(contact, h, gap, before[:3], p[0])]),
             }
             if self.bounces:
-                waited = last[6 + m]
+                waited = last[7 + m]
                 bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (waited, p[0]))
                 columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waited": waited}
                 columns["waits"] = np.array([bounce.approach])
-            return columns
+                shift = bounce.shift
+            return columns | {"held": np.array([-shift, *held[1:]])}
 
         items = {
             "number": touching.number,
