@@ -27,7 +27,7 @@ from .contact_motion import ContactMotion, motion_block
 from .iteration import settled
 from .row_laws import ANY, Law, row_impulse
 
-SWEEPS = 100  # at most
+SWEEPS = 400  # at most
 SLIPS = 12  # steps towards the slip of one contact, at most
 ALONE = 0.1  # of the tolerance: the accuracy of one contact beside the others
 WORSE = 8.0  # times the smallest change so far: sweeps go back to where that was
