@@ -217,7 +217,7 @@ def mobility(x: np.ndarray, y: np.ndarray) -> Any:
     x, y (m, 3): what its normal and tangents are carried by.
     """
     normal, first, second = (x[:, k] @ y[:, k] for k in range(3))
-    return normal / (normal + SINGULAR * (first + second) + TINY)
+    return minimum(normal / (SINGULAR * (first + second) + TINY), 1.0)
 
 
 def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mobile: Any = 1.0) -> Any:
