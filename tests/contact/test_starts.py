@@ -54,6 +54,13 @@ def test_a_fast_marble_does_not_pass_a_thin_wall_and_falls_along_it() -> None:
     assert "'solid on wall' meets what it touches within half a step" in run.log[0]
 
 
+def test_what_starts_inside_and_leaves_fast_was_not_passed_through() -> None:
+    """A foot that starts in the ground and is pulled out."""
+    up = solid(Box([0.2, 0.2, 0.2])).build()
+    many = up.rollout(*standing(0.099, 0.0, 0.0, 0.35), step=STEP, steps=5, contact=Contact())
+    assert many.contacts.unsettled == 0 and many.contacts.worst < ITERATED
+
+
 def test_a_body_that_turns_fast_does_not_sink_in() -> None:
     q, v = standing(0.07)
     v[0] = SPIN

@@ -196,17 +196,19 @@ def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> tuple[A
     return change, maximum(before.worst, change), before.unsettled + unsettled, solution.passes
 
 
-def passed(contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any) -> Any:
+def passed(contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any, memory: Memory) -> Any:
     """The error of velocity [m/s] of a contact that was passed through before the step could act, 0: it was not.
 
     A step lets a gap close and no more, so that this is one that started closer to a surface than it moves within half
     a step, or turned too far. The depth at q½ came about in this step; or, beyond something thin, the contact leaves
-    from inside; and that is no small part of the way h before (3,). impulse: of its normal in the step before, which
-    knew of the contact if there was one.
+    from inside in the first step of a motion, while later ones may leave what they started in; and that is no small
+    part of the way h before (3,). impulse: of its normal in the step before, which knew of the contact if there was
+    one; memory: of that step.
     """
     start, way = gap - 0.5 * h * before[0], PASSED * h
     sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
-    depth = where(sudden, -gap, where(gap > 0.0, maximum(-start, 0.0), 0.0))
+    beyond = logical_and(gap > 0.0, memory.passes < 0.5)
+    depth = where(sudden, -gap, where(beyond, maximum(-start, 0.0), 0.0))
     far = logical_and(depth * depth > way * way * (before @ before), impulse <= 0.0)
     return where(far, depth / h, 0.0)
 

@@ -164,7 +164,7 @@ class LinkImpulses(SceneImpulses):
                 "p": p,
                 "slip": slip,
                 "waits": np.zeros(0),
-                "passed": np.array([passed(contact, h, gap, before[:3], p[0])]),
+                "passed": np.array([passed(contact, h, gap, before[:3], p[0], self.memory)]),
             }
             if self.bounces:
                 waited = last[7 + m]

@@ -182,7 +182,7 @@ class EachContact(ContactImpulses):
         """The most that a contact was passed through before this step [m/s]."""
         contact, before = self.element.contact, self.before[: 3 * len(self.gap)].reshape(-1, 3)
         last = self.touching.memory.contacts[::3]
-        each = [passed(contact, self.h, *at) for at in zip(self.gap, before, last, strict=True)]
+        each = [passed(contact, self.h, *at, self.at.memory) for at in zip(self.gap, before, last, strict=True)]
         return reduce(maximum, each, 0.0)
 
     def _bounces(self) -> list[Bounce]:

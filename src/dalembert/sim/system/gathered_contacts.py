@@ -349,7 +349,7 @@ class GatheredImpulses(ContactImpulses):
             "mu": friction_coefficient(law, before[1:3], stuck),
             "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
         }
-        columns |= {"gap": gap, "waits": np.zeros(0), "passed": passed(contact, h, gap, before[:3], p[0])}
+        columns |= {"gap": gap, "waits": np.zeros(0), "passed": passed(contact, h, gap, before[:3], p[0], self.at.memory)}
         if self.bounces:
             bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (approach[0], p[0]))
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
