@@ -34,23 +34,10 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, lookup, maximum, sqrt, visit, where
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import (
-    ContactImpulses,
-    Situated,
-    Solved,
-    bounced,
-    finer_tolerance,
-    friction_coefficient,
-    mobility,
-    normal_shift,
-    passed,
-    pushed_alone,
-    rolling_velocity,
-    was_stuck,
-    without_gain,
-)
+from .contact_problem import ContactImpulses, Situated, Solved, finer_tolerance, without_gain
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
+from .one_contact import Asked, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
 from .scene_step import FINEST, NOTHING, LooseBodies, Moving, SceneImpulses, Side
 
@@ -122,9 +109,9 @@ class LinkImpulses(SceneImpulses):
 
     def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
-        contact, h, about, n = self.element.contact, self.h, self.about, float(self.loose_count)
-        m, none = len(about), float(len(self.signs) - 1)
-        pushing = self._pushing_links(touching, remembered)
+        about, n, none = self.about, float(self.loose_count), float(len(self.signs) - 1)
+        asked = Asked(self.element, self.h, self.memory, about)
+        alone = pushed_alone([self._pushing_links(touching, remembered)])
 
         def loose_side(bodies: Any) -> dict[str, Any]:
             first, second = bodies
@@ -141,38 +128,11 @@ class LinkImpulses(SceneImpulses):
             carrier = self.links.carrier(J_links)
             before = sign * side.before + J_links @ self.at.v
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
-            p, slip = last[: 3 + m], last[3 + m]
-            stuck = was_stuck(p[:3], slip)
-            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, pushed_alone([pushing]))
             J, Y = (sign * x for x in _loose_rows(side, axes, about))
             both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
-            shift = normal_shift(contact, h, gap, before[0], held[0], mobility(*both))
-
-            def shifted(shift: Any) -> np.ndarray:
-                return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
-
-            columns = {
-                "one_more": number + 1.0,
-                "J": J,
-                "Y": Y,
-                "B": whitened(carrier.Y.T, self.links.mass.r),
-                "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in about], object),
-                "c": shifted(shift),
-                "mu": friction_coefficient(law, before[1:3], stuck),
-                "before": before,
-                "free": free,
-                "p": p,
-                "slip": slip,
-                "waits": np.zeros(0),
-                "passed": np.array([passed(contact, h, gap, before[:3], p[0], self.memory)]),
-            }
-            if self.bounces:
-                waited = last[7 + m]
-                bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (waited, p[0]))
-                columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waited": waited}
-                columns["waits"] = np.array([bounce.approach])
-                shift = bounce.shift
-            return columns | {"held": np.array([-shift, *held[1:]])}
+            columns = asked.columns(law, gap, before, free, self.known(last), alone, mobility(*both))
+            columns |= self.remembered(last)
+            return columns | {"one_more": number + 1.0, "J": J, "Y": Y, "B": whitened(carrier.Y.T, self.links.mass.r)}
 
         sides = visit(lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, NOTHING, count=touching.count)
         self.loose = sides["at"][:, 0]

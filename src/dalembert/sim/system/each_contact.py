@@ -15,11 +15,9 @@ from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses
 from dalembert.math import clip, maximum, where
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import (
+from .contact_problem import ContactImpulses, Situated, Solved, without_gain
+from .one_contact import (
     Bounce,
-    ContactImpulses,
-    Situated,
-    Solved,
     bounced,
     braking,
     friction_coefficient,
@@ -30,7 +28,6 @@ from .contact_problem import (
     recovered,
     rolling_velocity,
     was_stuck,
-    without_gain,
 )
 
 if TYPE_CHECKING:

@@ -37,24 +37,10 @@ from dalembert.math import branch, clip, logical_and, maximum, minimum, repeat, 
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import (
-    ContactImpulses,
-    Situated,
-    Solved,
-    bounced,
-    braking,
-    friction_coefficient,
-    mobility,
-    normal_shift,
-    passed,
-    pushed_alone,
-    recovered,
-    rolling_velocity,
-    was_stuck,
-    without_gain,
-)
+from .contact_problem import ContactImpulses, Situated, Solved, without_gain
 from .impulses import RECOVERED
 from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
+from .one_contact import Asked, Last, braking, mobility, pushed_alone, recovered
 
 if TYPE_CHECKING:
     from .system import System
@@ -253,7 +239,7 @@ class GatheredImpulses(ContactImpulses):
 
         def contacts(bouncing: bool) -> LoopedContacts:
             c = columns["c" if bouncing or not self.bounces else "c_plain"]
-            return LoopedContacts(J, columns["X"], columns["Y"], c, columns["mu"], columns["levers"], pattern, count)
+            return LoopedContacts(J, columns["X"], columns["Y"], c, columns["mu"], columns["reach"], pattern, count)
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
             rows, begin = (self.row_carrier, self.row_free, self.row_laws), (start, columns["slip"])
@@ -288,7 +274,9 @@ class GatheredImpulses(ContactImpulses):
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
         p, turned, slip, held, waits, numbers = (part.ravel() for part in parts)
         arrays = p, turned, rows, slip, held, waits, numbers
-        return Solved(w, Memory(*arrays, *self.counts(solution, reduce(maximum, columns["passed"])), owed), *lost)
+        return Solved(
+            w, Memory(*arrays, *self.counts(solution, reduce(maximum, columns["passed"].ravel())), owed), *lost
+        )
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
@@ -323,38 +311,17 @@ class GatheredImpulses(ContactImpulses):
         approach: Any,
     ) -> dict[str, Any]:
         """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
-        gathering, h = self.gathering, self.h
-        law, turning = gathering.law(number), gathering.turning
+        gathering = self.gathering
         axes = tangent_frame(normal)
-        J = self.motions.rows(gathering.signs_of(number), axes, position, turning)
+        J = self.motions.rows(gathering.signs_of(number), axes, position, gathering.turning)
         carrier = self.bodies.carrier(J)
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
-        contact = self.element.contact
-        stuck, alone = was_stuck(p, slip), pushed_alone(gathering.groups_of(number) * pushing)
-        held = rolling_velocity(before[:3], p, held, stuck, alone)
-        shift = normal_shift(contact, h, gap, before[0], held[0], mobility(carrier.X, carrier.Y))
-
-        def shifted(shift: Any) -> np.ndarray:
-            return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
-
-        columns = {
-            "one_more": number + 1.0,
-            "J": J,
-            "X": carrier.X.T,
-            "Y": carrier.Y.T,
-            "before": before,
-            "free": free,
-            "c": shifted(shift),
-            "mu": friction_coefficient(law, before[1:3], stuck),
-            "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
-        }
-        columns |= {"gap": gap, "waits": np.zeros(0), "passed": passed(contact, h, gap, before[:3], p[0], self.at.memory)}
-        if self.bounces:
-            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (approach[0], p[0]))
-            columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
-            shift = bounce.shift
-        return columns | {"held": np.array([-shift, *held[1:]])}
+        alone, mobile = pushed_alone(gathering.groups_of(number) * pushing), mobility(carrier.X, carrier.Y)
+        asked = Asked(self.element, self.h, self.at.memory, gathering.turning)
+        last = Last(p, slip, held, approach)
+        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile)
+        return columns | {"one_more": number + 1.0, "gap": gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""

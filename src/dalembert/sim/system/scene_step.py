@@ -31,21 +31,9 @@ from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
-from .contact_problem import (
-    bounced,
-    braking,
-    counts,
-    finer_tolerance,
-    friction_coefficient,
-    normal_shift,
-    passed,
-    pushed_alone,
-    recovered,
-    rolling_velocity,
-    was_stuck,
-    without_gain,
-)
+from .contact_problem import counts, finer_tolerance, without_gain
 from .drift import loose_drift
+from .one_contact import Asked, Last, braking, pushed_alone, recovered
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -270,6 +258,17 @@ class SceneImpulses:
         last = take(places, number)[:, 0]
         return take(np.concatenate(kept, axis=1), last - 1.0)
 
+    def known(self, row: np.ndarray) -> Last:
+        """What a row of `_remembered` says of a contact."""
+        m = len(self.about)
+        return Last(row[:3], row[3 + m], row[4 + m : 7 + m], row[7 + m :])
+
+    def remembered(self, row: np.ndarray) -> dict[str, Any]:
+        """The same as columns, from which the iteration starts."""
+        m = len(self.about)
+        waited = {"waited": row[7 + m]} if self.bounces else {}
+        return {"p": row[: 3 + m], "slip": row[3 + m], **waited}
+
     def _pushing(self, touching: Touching, normal: np.ndarray) -> np.ndarray:
         """(k,): how many contacts pushed in the step before at the body of each that has most of them.
 
@@ -286,7 +285,7 @@ class SceneImpulses:
 
     def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
-        contact, h, m = self.element.contact, self.h, len(self.about)
+        asked = Asked(self.element, self.h, self.memory, self.about)
 
         def one(
             rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any, pushing: Any
@@ -297,17 +296,9 @@ class SceneImpulses:
             a, b = sides
             before, kick = a.before - b.before, a.kick - b.kick
             free = before + kick
-            p, slip = last[: 3 + m], last[3 + m]
-            stuck = was_stuck(p[:3], slip)
-            alone = pushed_alone([pushing])
-            held = rolling_velocity(before[:3], p[:3], last[4 + m : 7 + m], stuck, alone)
-
-            shift = normal_shift(contact, h, gap, before[0], held[0])
-
-            def shifted(shift: Any) -> np.ndarray:
-                return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
-
-            columns = {
+            columns = asked.columns(law, gap, before, free, self.known(last), pushed_alone([pushing]))
+            columns |= self.remembered(last)
+            return columns | {
                 "one_more": number + 1.0,
                 "axes": axes,
                 "levers_a": a.levers,
@@ -318,23 +309,7 @@ class SceneImpulses:
                 "light_b": b.light,
                 "spins_a": a.spins,
                 "spins_b": b.spins,
-                "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
-                "c": shifted(shift),
-                "mu": friction_coefficient(law, before[1:3], stuck),
-                "before": before,
-                "free": free,
-                "p": p,
-                "slip": slip,
-                "waits": np.zeros(0),
-                "passed": np.array([passed(contact, h, gap, before[:3], p[0], self.memory)]),
             }
-            if self.bounces:
-                waited = last[7 + m]
-                bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (waited, p[0]))
-                columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waited": waited}
-                columns["waits"] = np.array([bounce.approach])
-                shift = bounce.shift
-            return columns | {"held": np.array([-shift, *held[1:]])}
 
         items = {
             "number": touching.number,

@@ -1,0 +1,193 @@
+"""The laws of one contact in a time step: what its normal and tangents are asked for, given what it did before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.contact import Contact, ContactLaw
+from dalembert.linear import ANY, is_zero
+from dalembert.linear.cones import TINY
+from dalembert.math import abs as absolute
+from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
+
+from ..elements.contact import Memory, RigidContact
+from .impulses import RECOVERED
+
+PASSED = 0.25  # of the way of a contact in a step: a depth that is not from curved ways and surfaces
+SINGULAR = 1e-3  # of the mobility of its tangents: that of a normal that joints hardly move
+STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest, and does not roll
+
+
+def passed(contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any, memory: Memory) -> Any:
+    """The error of velocity [m/s] of a contact that was passed through before the step could act, 0: it was not.
+
+    A step lets a gap close and no more, so that this is one that started closer to a surface than it moves within half
+    a step, or turned too far. The depth at q½ came about in this step; or, beyond something thin, the contact leaves
+    from inside in the first step of a motion, while later ones may leave what they started in; and that is no small
+    part of the way h before (3,). impulse: of its normal in the step before, which knew of the contact if there was
+    one; memory: of that step.
+    """
+    start, way = gap - 0.5 * h * before[0], PASSED * h
+    sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
+    beyond = logical_and(gap > 0.0, memory.passes < 0.5)
+    depth = where(sudden, -gap, where(beyond, maximum(-start, 0.0), 0.0))
+    far = logical_and(depth * depth > way * way * (before @ before), impulse <= 0.0)
+    return where(far, depth / h, 0.0)
+
+
+def mobility(x: np.ndarray, y: np.ndarray) -> Any:
+    """Of a contact, how well its normal can move, beside its tangents: 1, or near 0 where joints hardly move it.
+
+    x, y (m, 3): what its normal and tangents are carried by.
+    """
+    normal, first, second = (x[:, k] @ y[:, k] for k in range(3))
+    return minimum(normal / (SINGULAR * (first + second) + TINY), 1.0)
+
+
+def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mobile: Any = 1.0) -> Any:
+    """What is added to the velocity of a normal: what is open may close, what penetrates comes out slowly.
+
+    before: its velocity before the step; held: that at which it is at rest, see `rolling_velocity`. What a turning body
+    does not need to come out at once may wait, so that this takes no work. mobile: its `mobility`: what joints hardly
+    move, as the tip of an arm that is stretched straight down, comes out the more slowly.
+    Gaps that the tolerance cannot tell from none are none: closing them would shake bodies at rest by as much as the
+    last step's error.
+    """
+    closing = gap * (1.0 / h)  # one division for all contacts
+    out = mobile * maximum(RECOVERED * closing, -contact.recovery_speed)
+    shift = where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, closing, out))
+    return minimum(shift, maximum(shift - held, before))
+
+
+class Bounce(NamedTuple):
+    """Of a normal: its shift with a rebound, and the square of the speed of an approach that waits for its rebound."""
+
+    shift: Any
+    approach: Any
+
+
+def bounced(
+    contact: Contact, law: ContactLaw, h: Any, gap: Any, before: Any, free: Any, shift: Any, last: tuple[Any, Any]
+) -> Bounce:
+    """The shift of a normal if what meets fast enough bounces.
+
+    gap at q½; before, free: the velocity before the step, and after it without impulses; last: the approach that waited
+    and the impulse of the step before. With a constant acceleration a, the surface is met at a speed w of
+    w² = before² − 2 a x, x = gap − h/2 before being the gap at the start. The rebound u1 rises as high as e w does:
+    u1² − 2 a x1 = e² w², where x1 = gap + h/2 u1 ends the step. Where that is below x1, the step brings the gap to
+    zero, and the next one has the rebound: until then the approach is remembered.
+    """
+    if is_zero(law.restitution):
+        return Bounce(shift, 0.0)
+    acceleration, waited, impulse = (free - before) / h, *last
+    start = gap - 0.5 * h * before
+    square = maximum(before * before - 2.0 * acceleration * start, where(impulse > 0.0, waited, 0.0))
+    half, e = 0.5 * h * acceleration, law.restitution
+    root = half * half + 2.0 * acceleration * gap + e * e * square
+    speed = where(root > 0.0, half + sqrt(maximum(root, 0.0)), 0.0)
+    fast = logical_and(square > contact.rest_speed * contact.rest_speed, e > 0.0)
+    meets = logical_and(fast, free + shift < 0.0)
+    leaves = logical_and(meets, speed > 0.0)
+    return Bounce(where(leaves, -speed, shift), where(logical_and(meets, speed <= 0.0), square, 0.0))
+
+
+def braking(approach: Any, waited: Any, p: Any, before: Any, after: Any) -> Any:
+    """The energy [J] that an impulse p takes from an approach which waits for its rebound; it may ask for any amount
+    where it waited in the step before as well. before, after: the step, velocities of the normal.
+    """
+    taken = where(waited > 0.0, ANY, -0.5 * p * (before + after))
+    return where(approach > 0.0, taken, 0.0)
+
+
+def friction_coefficient(law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
+    """That of rest for a contact that did not slide before; slides (2,): how fast [m/s]; stuck: before."""
+    if law.static_friction is law.friction or is_zero(law.static_friction - law.friction):
+        return law.friction
+    return where(logical_or(stuck, slides @ slides < STILL * STILL), law.static_friction, law.friction)
+
+
+def recovered(heat: Any, gap: Any) -> Any:
+    """The work of a normal that lifts what penetrates, where its heat is below 0 [J]."""
+    return where(gap < 0.0, maximum(-heat, 0.0), 0.0)
+
+
+def was_stuck(p: np.ndarray, slip: Any) -> Any:
+    """Whether a contact stuck in the step before, with impulses p (3,) and its slip."""
+    return logical_and(p[0] > 0.0, slip == 0.0)
+
+
+def pushed_alone(pushing: Iterable[Any]) -> Any:
+    """Whether a contact was the only one that pushed in the step before: then it may roll.
+
+    Velocities at which several are held, each by what it did before, need not be those of any motion of the bodies.
+    pushing: how many pushed in each group of contacts that it is tied to.
+    """
+    return reduce(maximum, pushing, 0.0) < 1.5
+
+
+def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any, alone: Any) -> np.ndarray:
+    """The velocity (3,) along its normal and tangents at which a contact holds: not 0 where it rolls or turns alone.
+
+    The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
+    the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and does no work,
+    to second order: a body that turns fast does not sink in. Tangents hold only what sticks. Where friction still would
+    put in some work, against the force of the step before, it does none, and so does a normal; but what no longer rolls
+    is held at 0, lest its velocity turn round in every step. p (3,): impulses of that step; alone: `pushed_alone`.
+    """
+    turned, half, tangents = -0.5 * (before[0] - last[0]), 0.5 * (before[1:] - last[1:]), p[1:]
+    gained = clip(tangents @ (last[1:] + half), 0.0, absolute(tangents @ half))
+    rolls = logical_and(logical_and(stuck, alone), half @ half > STILL * STILL)
+    along = where(rolls, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
+    pressed = logical_and(logical_and(p[0] > 0.0, alone), turned > STILL)
+    return np.concatenate([[where(pressed, clip(turned, 0.0, maximum(-before[0], 0.0)), 0.0)], along])
+
+
+class Last(NamedTuple):
+    """What is remembered of a contact from the step before: see `Memory`. approach (1,), or (0,) where none bounces."""
+
+    p: np.ndarray
+    slip: Any
+    held: np.ndarray
+    approach: np.ndarray
+
+
+class Asked:
+    """What the laws ask of contacts in a step of h [s]; about: axes about which some resist turning."""
+
+    def __init__(self, element: RigidContact, h: Any, memory: Memory, about: tuple[int, ...]) -> None:
+        self.element, self.h, self.memory, self.about = element, h, memory, about
+
+    def columns(
+        self, law: ContactLaw, gap: Any, before: np.ndarray, free: np.ndarray, last: Last, alone: Any, mobile: Any = 1.0
+    ) -> dict[str, Any]:
+        """Of one contact, with velocities (3 + m,) before the step and after it without impulses.
+
+        c: `free` with all that is added to it, and where contacts may bounce c_plain: without rebounds; mu; reach (m,):
+        moment per normal impulse [m]. For the next step: held, waits; passed (1,): see the function of this name.
+        """
+        contact, h = self.element.contact, self.h
+        stuck = was_stuck(last.p, last.slip)
+        held = rolling_velocity(before[:3], last.p, last.held, stuck, alone)
+        shift = normal_shift(contact, h, gap, before[0], held[0], mobile)
+
+        def shifted(shift: Any) -> np.ndarray:
+            return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
+
+        columns = {
+            "before": before,
+            "free": free,
+            "c": shifted(shift),
+            "mu": friction_coefficient(law, before[1:3], stuck),
+            "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
+            "waits": np.zeros(0),
+            "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory)]),
+        }
+        if self.element.bounces:
+            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (last.approach[0], last.p[0]))
+            columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
+            shift = bounce.shift
+        return columns | {"held": np.array([-shift, *held[1:]])}
