@@ -69,6 +69,9 @@ def folder() -> Path:
     return path
 
 
+EMPTY = {"falcon_description/urdf/falcon.urdf", "ur_description/urdf/ur3.urdf"}  # files without a robot
+
+
 def files() -> list[str]:
     """Every URDF file, by its path below `folder()`."""
     return sorted(path.relative_to(folder()).as_posix() for path in folder().rglob("*.urdf"))

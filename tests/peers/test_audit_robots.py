@@ -9,7 +9,7 @@ import pytest
 from dalembert import Robot, load
 from dalembert.audit import RULES
 from dalembert.audit.naming import legs
-from peers.example_robots import files, folder
+from peers.example_robots import EMPTY, files, folder
 
 MESHES = (
     "shape",
@@ -19,7 +19,6 @@ MESHES = (
 )  # these read hundreds of files; tests of their own try them on shapes
 DYNAMIC = ("gravity", "mass-matrix", "passivity", "integrator")  # steps whose rules compile the robot
 STATIC = [name for name, rule in RULES.items() if rule.step not in DYNAMIC and name not in MESHES] + ["mass-missing"]
-EMPTY = {"falcon_description/urdf/falcon.urdf", "ur_description/urdf/ur3.urdf"}  # files without a robot
 # links whose inertia is impossible or missing, counted in the files by hand
 FAULTY = {
     "icub_description/robots/icub.urdf": 14,

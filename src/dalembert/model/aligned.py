@@ -112,8 +112,12 @@ def _size_along(x: np.ndarray, direction: np.ndarray) -> int:
 
 
 def _roots(x: np.ndarray, direction: np.ndarray) -> list[float]:
-    """How far x must move along a direction for one of its entries to be 0."""
-    return [-a / b for a, b in zip(x, direction, strict=True) if abs(b) > SNAP]
+    """How far x must move along a direction for one of its entries to be 0, as far as that is no farther than x is long.
+
+    Angles in files are rounded: along a direction that is out of line by 4e-6, an entry is 0 some kilometres away.
+    """
+    far = float(np.linalg.norm(x))
+    return [-a / b for a, b in zip(x, direction, strict=True) if abs(b) > SNAP and abs(a) <= far * abs(b)]
 
 
 def _axis_of(body: Body) -> np.ndarray | None:
@@ -129,9 +133,13 @@ def _direction(body: Body) -> np.ndarray:
 
 
 def _slide(axis: np.ndarray, body: Body, X_PJ: Pose, children: Sequence[Body]) -> float:
-    """How far along its axis the origin of a body moves, so that it and its children are in simple places."""
-    along = X_PJ.R @ axis
+    """How far along its axis the origin of a body moves, so that it and its children are in simple places.
+
+    No farther than these were apart in the file: inertia about a point far away has lost its last digits.
+    """
+    along, far = X_PJ.R @ axis, max(float(np.linalg.norm(x.placement.p)) for x in (body, *children))
     ways = [0.0, *_roots(X_PJ.p, along), *(float(axis @ child.placement.p) for child in children)]
+    ways = [d for d in ways if abs(d) <= far]
 
     def cost(d: float) -> int:
         behind = sum(_size_along(_along(child.placement.p, -d, axis), _direction(child)) for child in children)

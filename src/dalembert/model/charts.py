@@ -144,7 +144,7 @@ class Line(Chart):
         reach, low, high = self.half_range, np.isfinite(lower), np.isfinite(upper)
         least = np.where(low, lower, np.where(high, upper - 2.0 * reach, -reach))
         most = np.where(high, upper, np.where(low, lower + 2.0 * reach, reach))
-        return rng.uniform(least, most, (n, 1))
+        return rng.uniform(least, most + 0.0, (n, 1))  # from 0 to −0 is refused
 
     def size(self, q: np.ndarray) -> np.ndarray:
         """|q|"""

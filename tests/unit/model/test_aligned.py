@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -45,9 +47,25 @@ def operations(model, shift):
     return sum(traced.operations().values())
 
 
-@pytest.mark.parametrize("name", ["leg", "humanoid", "puma560", "gen3", "four_bar"])
+def rounded_chain(angle):
+    """Hinges about each other's z axes, turned by an angle of a file that is rounded: 1.5708 is a quarter, nearly."""
+    builder, parent = ModelBuilder("chain", gravity=(0.3, 0.1, -9.81)), "world"
+    for k in range(7):
+        rpy = ((angle, 0.0, 0.0), (0.0, -angle, 0.0), (angle, 0.0, 2.0 * angle))[k % 3]
+        builder.add_body(
+            f"link{k}", parent=parent, joint="revolute", axis=(0, 0, 1), xyz=(0.01, -0.11, 0.2 * (k % 2)), rpy=rpy,
+            mass=1.0, com=(0.01, 0.02, 0.07), inertia=np.diag([1e-3, 2e-3, 2e-3]),
+        )  # fmt: skip
+        parent = f"link{k}"
+    return builder.build()
+
+
+ROBOTS = {"leg": leg} | {str(angle): partial(rounded_chain, angle) for angle in (1.5708, 1.57, 1.570796, 1.5707963268)}
+
+
+@pytest.mark.parametrize("name", [*ROBOTS, "humanoid", "puma560", "gen3", "four_bar"])
 def test_the_equations_of_motion_are_the_same(name):
-    robot, rng = leg() if name == "leg" else dalembert.load(name), np.random.default_rng(0)
+    robot, rng = ROBOTS.get(name, partial(dalembert.load, name))(), np.random.default_rng(0)
     model, aligned = robot.model, aligned_frames(robot.model)
     for _ in range(3):
         q, (u, v) = robot.random(rng), rng.normal(size=(2, robot.nv))
