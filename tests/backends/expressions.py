@@ -233,6 +233,31 @@ def _branches(x: np.ndarray) -> np.ndarray:
     return math.branch(x[0] > 0.0, outer, {"y": common * x})["y"]
 
 
+def _branching_items(x: np.ndarray) -> dict[str, Any]:
+    """Branches with what they alone need in the steps of a visit, a map, a scan and a repetition."""
+
+    def chosen(a: Any, b: Any) -> dict[str, Any]:
+        return math.branch(a > 0.0, lambda: {"y": [math.sin(b) * x[0], a - 0.5 * b]}, {"y": [a, b]})
+
+    def one(rows: np.ndarray, sum: Any, a: Any, to: Any) -> dict[str, Any]:
+        y = chosen(a, rows[0, 0])["y"]
+        return {"rows": [[y[1], 0.5 * y[0]]], "to": [to], "sum": sum + y[0], "record": y[0] * rows[0, 1]}
+
+    def apart(rows: np.ndarray, a: Any) -> dict[str, Any]:
+        return {"found": chosen(a, rows[0, 1])["y"]}
+
+    def on(s: Any, a: Any) -> dict[str, Any]:
+        return {"s": 0.5 * s + chosen(a, s)["y"][0]}
+
+    items, at = {"a": x, "to": np.array([1.0, 2.0, 0.0, 1.0])}, np.array([[0.0], [1.0], [2.0], [0.0]])
+    visited = math.visit(one, items, np.array([[x[0], 1.0], [x[1], x[2]], [0.5, x[3]]]), at, carry={"sum": 0.0})
+    read = math.visit(apart, {"a": x}, visited["table"], at)
+    mapped = math.map(lambda a: chosen(a, x[1]), {"a": x})
+    scanned = math.scan(on, {"a": x}, {"s": x[2]})
+    repeated = math.repeat(lambda s: {"s": on(s, x[3])["s"]}, 3, {"s": x[1]})
+    return {**visited, **read, **mapped, "s": scanned["s"], "end": repeated["s"]}
+
+
 def _settling(x: np.ndarray, c: np.ndarray) -> dict[str, Any]:
     """A loop whose every step looks for a solution from the last one on: y = c + sin(y + x) / 2."""
 
@@ -431,6 +456,13 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("repeat_nested_slopes", {"x": 3}, lambda x: gradient(_nested(x)["total"], x), inner=3),
     Expression("branches", {"x": 3}, _branches),
     Expression("branches_slopes", {"x": 3}, lambda x: gradient(np.sum(_branches(x)), x)),
+    Expression("branches_of_items", {"x": 4}, _branching_items, inner=4),
+    Expression(
+        "branches_of_items_slopes",
+        {"x": 4},
+        lambda x: gradient(_branching_items(x)["sum"] + np.sum(_branching_items(x)["found"]), x),
+        inner=4,
+    ),
     Expression("items", {"x": 21}, _items, inner=7),
     Expression(
         "items_slopes", {"x": 21}, lambda x: gradient(np.sum(_items(x)["end"]) + _items(x)["z"][3, 3], x), inner=7

@@ -40,6 +40,21 @@ def test_bad_numbers_and_words(options: dict, said: str) -> None:
         Contact(**options)
 
 
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("rigid", {"stiffness": 1e4, "damping": 2.0, "slip_speed": 0.1, "friction_model": "bristle"}),
+        ("compliant", {"restitution": 0.3, "rest_speed": 0.1, "tolerance": 1e-3, "recovery_speed": 0.2}),
+        ("mujoco", {"static_friction": 0.9, "restitution": 0.3, "stiffness": 1e4, "damping": 2.0, "tolerance": 1e-3}),
+        ("mujoco", {"torsion": 0.1, "rolling": 0.1, "materials": {"ball": "rubber"}, "friction_model": "bristle"}),
+    ],
+)
+def test_options_that_a_model_does_not_have_are_refused(model: str, options: dict) -> None:
+    for name, value in options.items():
+        with pytest.raises(DalembertError, match=f"{name} belongs to model="):
+            Contact(model=model, **{name: value})
+
+
 def test_a_robot_without_shapes() -> None:
     builder = ModelBuilder("bare")
     builder.add_body("body", parent="world", joint="free", mass=1.0, inertia=np.eye(3))

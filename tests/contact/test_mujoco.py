@@ -294,6 +294,29 @@ def test_batches_are_the_same_as_single_states(rng: np.random.Generator) -> None
         assert np.array_equal(alone.a, together.a[k]) and np.array_equal(alone.force, together.force[k])
 
 
+def test_compiled_code_gives_the_same_accelerations(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several cylinders on each of two bodies, and a box, gathered; `accelerations` has the uncompiled algorithm's."""
+    monkeypatch.setattr(soft_constraints, "FEW", 0)
+    cylinders = "".join(f'<geom type="cylinder" size="{r} .02" pos="0 {y} 0"/>' for r, y in ((0.05, 0), (0.03, 0.1)))
+    bodies = "".join(f'<body pos="{x} 0 .4"><freejoint/>{cylinders}</body>' for x in (0, 0.3))
+    twin = Twin(scene(CONES[1], FLOOR.format("") + bodies + BODY.format(0.1, SHAPES["box"], 'condim="4"')))
+    twin.move(rng, 0.05)
+    ours, _ = twin.accelerations()
+    q, v = twin.state
+    compiled = twin.robot.contact_dynamics(q, v, np.zeros_like(v), contact=SOFT)
+    assert twin.d.ncon and np.abs(compiled.force).max() > 1.0
+    assert_close(compiled.a, ours, ITERATED)
+
+
+def test_a_number_for_friction_takes_the_place_of_the_files(rng: np.random.Generator) -> None:
+    text = scene(CONES[1], FLOOR.format("") + BODY.format(0.1, SHAPES["box"], 'friction=".9 .01 .001"'))
+    twin = Twin(text, Contact(model="mujoco", friction=0.3))
+    twin.m.geom_friction[:, 0] = 0.3
+    twin.move(rng)
+    twin.d.qpos[2] = 0.1
+    assert_close(*twin.accelerations(), ITERATED)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(DalembertError, match="pairs='file' belongs to model='mujoco'"):
         Contact(pairs="file")

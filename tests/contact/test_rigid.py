@@ -12,7 +12,7 @@ from dalembert import Contact, ModelBuilder, SimulationError, elements, load
 from dalembert.contact import candidates
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
-from tolerances import COARSE_RUN, COMPUTED, CONTACT_SOLVER, CONVERGED, INTEGRATED, ITERATED, SETTLED
+from tolerances import COARSE_RUN, COMPUTED, CONTACT_SOLVER, CONVERGED, INTEGRATED, ITERATED, REACHED, SETTLED
 
 SPINNING_UP = 0.02  # the ball slides a little before it rolls
 SERVOS_SETTLING = 0.05  # servos still move the body a little after 1 s [N]
@@ -159,6 +159,20 @@ def test_static_friction_above_sliding_friction() -> None:
     moving = rolled(box(slope), standing(SIDE / 2, 0.5, 0.0, 0.0), 500, contact)
     expected = G * (np.sin(slope) - 0.4 * np.cos(slope))
     assert (moving.v[-1, 3] - moving.v[249, 3]) / (250 * STEP) == pytest.approx(expected, rel=CONTACT_SOLVER)
+
+
+@pytest.mark.parametrize("share", [1.001, 1.05])
+def test_a_box_below_its_static_friction_stays_and_a_sliding_one_is_at_its_limit(share: float) -> None:
+    """Its corners are held to the tolerance: what moves no faster than that error has not begun to slide."""
+    slope = float(np.arctan(0.7))
+    for step in (5e-4, STEP):
+        contact = Contact(friction=0.5, static_friction=0.7 * share)
+        run = box(slope).simulate(*standing(SIDE / 2), 0.1, step=step, contact=contact)
+        assert np.abs(run.q[-1, :2]).max() < REACHED
+    sliding = box(slope).simulate(*standing(SIDE / 2, 1.0, 0.0, 0.0), 0.1, step=STEP, contact=contact)
+    pushing = sliding.contacts.normal_force[-1] > 0.0
+    assert sliding.contacts.ratio[-1, pushing] == pytest.approx(1.0, rel=ITERATED)
+    assert sliding.contacts.table["dissipation"][0] < REACHED and not any("limit" in line for line in sliding.log)
 
 
 def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:

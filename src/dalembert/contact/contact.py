@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,21 @@ DEFAULTS = {  # where neither the contact nor the robot's file says anything
     "damping": 1.0,
 }
 
+BELONGS = {  # options that some models do not have, and what these have instead
+    "static_friction": (("rigid", "compliant"), "MuJoCo's contacts have one friction"),
+    "torsion": (("rigid", "compliant"), "MuJoCo's geoms state it themselves, from condim 4 on"),
+    "rolling": (("rigid", "compliant"), "MuJoCo's geoms state it themselves, of condim 6"),
+    "materials": (("rigid", "compliant"), "MuJoCo's geoms have friction, solref and solimp"),
+    "restitution": (("rigid",), "what a compliant contact gives back is set by damping, and MuJoCo's by solref"),
+    "rest_speed": (("rigid",), "other models have no law of impact"),
+    "tolerance": (("rigid",), "the forces of other models are not iterated"),
+    "recovery_speed": (("rigid",), "springs push out what penetrates in other models"),
+    "stiffness": (("compliant",), "rigid contacts do not sink in, and MuJoCo's have solref and solimp"),
+    "damping": (("compliant",), "rigid contacts have restitution, and MuJoCo's solref"),
+    "slip_speed": (("compliant",), "the friction of other models is not smooth in the slip"),
+    "friction_model": (("compliant",), "the others have none to choose"),
+}
+
 Setting = float | Mapping[Any, float] | None
 
 
@@ -47,6 +62,7 @@ class Contact:
     normal per normal force [m]; rolling: moment against rolling per normal force [m]. Each of these, restitution,
     stiffness and damping is a number for all, or a table by pair, name or material, {("foot", "ground"): 0.8, "rubber":
     0.7, "default": 0.5}; where none is given, what the robot's file states, else a default (0.6 for friction).
+    With model="mujoco", friction is a number for all contacts, in the place of the file's.
     materials: {"foot": "rubber", "ground": "concrete"}, of the table in `dalembert.contact.materials`, or a `Material`.
 
     Rigid: restitution: speed after an impact per speed before it, 0 … 1; rest_speed: slower impacts do not bounce
@@ -83,8 +99,6 @@ class Contact:
             raise unknown("model", self.model, MODELS, "Contact")
         if self.friction_model not in FRICTION_MODELS:
             raise unknown("friction_model", self.friction_model, FRICTION_MODELS, "Contact")
-        if self.friction_model != "regularised" and self.model != "compliant":
-            raise DalembertError("Contact: friction_model belongs to model='compliant': rigid contact holds by itself")
         if self.ground is not None and self.terrain is not None:
             raise DalembertError("Contact: ground and terrain are both given, expected one of them")
         if self.terrain is not None and not callable(self.terrain) and not isinstance(self.terrain, Ground):
@@ -126,10 +140,11 @@ class Contact:
         for name in DEFAULTS:
             object.__setattr__(self, name, _checked_setting(name, getattr(self, name)))
         object.__setattr__(self, "materials", _checked_materials(self.materials))
-        if self.model == "compliant" and self.restitution:
-            raise DalembertError(
-                "Contact: restitution belongs to model='rigid'; what a compliant contact gives back is set by damping"
-            )
+        for each in fields(self):
+            models, instead = BELONGS.get(each.name, (MODELS, ""))
+            if self.model not in models and getattr(self, each.name) not in (each.default, None, 0.0, {}):
+                named = " and ".join(f"model={model!r}" for model in models)
+                raise DalembertError(f"Contact: {each.name} belongs to {named}: {instead}")
         sliding, at_rest = self.friction, self.static_friction
         if isinstance(at_rest, float) and isinstance(sliding, float) and at_rest < sliding:
             raise DalembertError(f"Contact: static_friction is {at_rest:g}, expected at least friction, {sliding:g}")

@@ -24,7 +24,7 @@ from .mujoco_weights import Mobility, mobility
 
 LEAST = 1e-15  # MuJoCo's smallest number
 LEAST_FRICTION = 1e-5
-TORSION, ROLLING = 0.005, 0.0001  # [m] of a geom that states none
+FRICTION = DEFAULTS["friction"], 0.005, 0.0001  # sliding, torsional [m], rolling [m] of a shape that states none
 STATES_NOTHING = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 NORMAL = np.array([0.0, 0.0, 1.0])
 
@@ -114,7 +114,7 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
     patches = [
         patch
         for one, two, parameters in _pairs(model, mujoco, contact, shapes)
-        if (patch := _patch(model, mujoco, weights, one, two, parameters)) is not None
+        if (patch := _patch(model, weights, one, two, _overridden(mujoco, contact, parameters))) is not None
     ]
     for ground, surface, name in _grounds(contact, mujoco):
         patches += _on_ground(model, mujoco, contact, weights, shapes, ground, surface, name)
@@ -148,29 +148,14 @@ def _check_names(contact: Contact, shapes: list[Solid]) -> None:
             raise unknown("body or shape", name, known, "Contact: pairs")
 
 
-def _parameters(contact: Contact, shape: Solid) -> MujocoContact:
-    """The parameters of a shape: those of its file, or MuJoCo's defaults with the friction of `contact`."""
+def _parameters(shape: Solid) -> MujocoContact:
+    """The parameters of a shape: those of its file, or MuJoCo's defaults."""
     surface = shape.surface
     if surface.mujoco is not None:
         return surface.mujoco
-    friction, torsion, rolling = _default_friction(contact)
     stated = surface.friction, surface.torsion, surface.rolling
-    both = tuple(x if y is None else y for x, y in zip((friction, torsion, rolling), stated, strict=True))
-    return MujocoContact(both, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
-
-
-def _default_friction(contact: Contact) -> tuple[float, float, float]:
-    """Sliding, torsional [m] and rolling [m] friction of shapes whose files state none."""
-    numbers = []
-    for name, default in (("friction", DEFAULTS["friction"]), ("torsion", TORSION), ("rolling", ROLLING)):
-        value = getattr(contact, name)
-        if isinstance(value, Mapping):
-            raise DalembertError(
-                f"Contact: {name} is a table, but model='mujoco' takes the parameters of the robot's shapes: give one "
-                "number for those that state none"
-            )
-        numbers.append(default if value is None else value)
-    return numbers[0], numbers[1], numbers[2]
+    friction = tuple(x if y is None else y for x, y in zip(FRICTION, stated, strict=True))
+    return MujocoContact(friction, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
 
 
 def mixed(a: MujocoContact, b: MujocoContact) -> Parameters:
@@ -209,13 +194,27 @@ def _stated(pair: MujocoPair) -> Parameters:
     return Parameters(pair.condim, friction, pair.softness, pair.friction_solref, pair.margin, pair.gap)
 
 
-def _overridden(mujoco: Mujoco, parameters: Parameters) -> Parameters:
-    """With what the options put instead of every contact's."""
-    if mujoco.option.override is None:
-        return parameters
-    margin, softness, friction = mujoco.option.override
-    friction = tuple(max(x, LEAST_FRICTION) for x in friction)
-    return replace(parameters, margin=margin, softness=softness, friction=friction, friction_solref=(0.0, 0.0))
+def _overridden(mujoco: Mujoco, contact: Contact, parameters: Parameters) -> Parameters:
+    """With what the file's options, and before them the contact, put instead of every contact's."""
+    if mujoco.option.override is not None:
+        margin, softness, friction = mujoco.option.override
+        friction = tuple(max(x, LEAST_FRICTION) for x in friction)
+        parameters = replace(
+            parameters, margin=margin, softness=softness, friction=friction, friction_solref=(0.0, 0.0)
+        )
+    slide, spin, roll = (_for_all(contact, name) for name in ("friction", "torsion", "rolling"))
+    given = zip((slide, slide, spin, roll, roll), parameters.friction, strict=True)
+    return replace(parameters, friction=tuple(y if x is None else max(x, LEAST_FRICTION) for x, y in given))
+
+
+def _for_all(contact: Contact, option: str) -> float | None:
+    value = getattr(contact, option)
+    if isinstance(value, Mapping):
+        raise DalembertError(
+            f"Contact: {option} is a table, but model='mujoco' takes the parameters of the robot's shapes: give one "
+            "number for all, or none"
+        )
+    return None if value is None else float(value)
 
 
 def _pairs(
@@ -237,7 +236,7 @@ def _pairs(
         if not _may_meet(model, mujoco, one.body, two.body) or not one.surface.meets(two.surface):
             continue
         if _wanted(model, contact, one, two):
-            yield one, two, mixed(_parameters(contact, one), _parameters(contact, two))
+            yield one, two, mixed(_parameters(one), _parameters(two))
 
 
 def _wanted(model: Model, contact: Contact, one: Solid, two: Solid) -> bool:
@@ -288,9 +287,7 @@ def _convex(shape: Shape) -> Shape | Hull:
     return hull(shape) if isinstance(shape, (Mesh, Polyhedron)) else shape
 
 
-def _patch(
-    model: Model, mujoco: Mujoco, weights: Mobility, one: Solid, two: Solid, parameters: Parameters
-) -> MujocoPatch | None:
+def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch | None:
     """None of two planes, which never touch."""
     if isinstance(one.shape, Plane) and isinstance(two.shape, Plane):
         return None
@@ -309,7 +306,7 @@ def _patch(
         b.placement,
         flipped,
         grounded,
-        _overridden(mujoco, parameters),
+        parameters,
         linear,
         angular,
     )
@@ -318,7 +315,7 @@ def _patch(
 def _grounds(contact: Contact, mujoco: Mujoco) -> Iterator[tuple[Ground, Surface, str]]:
     """Uneven grounds: the terrain that the contact states, with MuJoCo's defaults, and the file's height fields."""
     if contact.terrain is not None:
-        default = MujocoContact(_default_friction(contact), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
+        default = MujocoContact(FRICTION, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
         yield as_ground(contact.terrain), Surface(mujoco=default), GROUND
         return
     for field in mujoco.height_maps if contact.mentions_ground else ():
@@ -345,7 +342,7 @@ def _on_ground(
         if named and not shape.all_names & named:
             continue
         assert shape.body is not None
-        parameters = _overridden(mujoco, mixed(surface.mujoco, _parameters(contact, shape)))
+        parameters = _overridden(mujoco, contact, mixed(surface.mujoco, _parameters(shape)))
         linear, angular = weights.links[shape.link]
         body, solid = shape.body.index, _convex(shape.shape)
         patches.append(

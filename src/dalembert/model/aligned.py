@@ -112,7 +112,7 @@ def _size_along(x: np.ndarray, direction: np.ndarray) -> int:
 
 
 def _roots(x: np.ndarray, direction: np.ndarray) -> list[float]:
-    """How far x must move along a direction for one of its entries to be 0, as far as that is no farther than x is long.
+    """How far x must move along a direction for one of its entries to be 0; no farther than x is long.
 
     Angles in files are rounded: along a direction that is out of line by 4e-6, an entry is 0 some kilometres away.
     """

@@ -54,7 +54,8 @@ def visiting(body: CBody, node: Scalar, operand: Callable[[Scalar], str]) -> lis
         inner = [f"if (!({name}q < {parts.common[visited.counted]})) {{", *zero, "    continue;", "}", *inner]
     onwards, back = f"{name}q = 0; {name}q < {s.items}; ++{name}q", f"{name}q = {s.items - 1}; {name}q >= 0; --{name}q"
     head = f"for (int {back if visited.reversed else onwards}) {{"
-    return [*lines, head, *(f"    {line}" for line in [*inner, *follow]), "}"]
+    unread = [f"(void){name}r;"] if s.record else []  # where nothing reads records, compilers would warn
+    return [*lines, head, *(f"    {line}" for line in [*inner, *follow]), "}", *unread]
 
 
 def visit_result(visited: Visited, name: str, k: int) -> str:

@@ -51,10 +51,11 @@ class _ItemWriter:
         self.tables = [b.module.table(f"{self.name}.item{k}", x) for k, (x, _) in enumerate(visiting.gathered)]
         self.constants = [_numbers(b, f"{self.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)]
         self.at = [_Numbers(b, self.wide, f"{self.name}.at{k}", x) for k, x in enumerate(visiting.at)]
-        outputs = visiting.visited.step.outputs
-        self.to, self.rows, self.carry, self.record = (
-            [self.plan.slots.get(node.id, 0) for node in output.nodes] for output in outputs
-        )
+        slots = self.plan.slots
+        to, rows, carry, record = self.plan.function.outputs  # not the visit's own: branches may have taken nodes in
+        self.to, self.rows, self.carry = ([slots[node.id] for node in output.nodes] for output in (to, rows, carry))
+        in_rows = self.plan.view is not None and self.plan.view.records
+        self.record = [] if in_rows else [slots[node.id] for node in record.nodes]
 
     def compute(self, index: str, taken: str | None = None) -> None:
         """Item `index`, or the lanes from it on; taken: of these, the ones that count, None: all."""

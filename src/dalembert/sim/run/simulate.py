@@ -29,7 +29,6 @@ from ..system.sampling import Sampling, shared_sampling
 from ..system.system import System
 from .advice import why_and_what
 from .compiled import Programs, programs
-from .contacts import contacts_of
 from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
@@ -38,6 +37,7 @@ from .initial import checked_state, closed_start, first_state
 from .instants import Instants
 from .ledger import EnergyLedger
 from .limits import beyond_limits
+from .observed_contacts import contacts_of
 from .progress import Progress
 from .record import Recorder
 from .run import Run

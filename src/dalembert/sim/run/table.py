@@ -69,7 +69,9 @@ def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     if contacts is None:
         return None
     named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst", "crowded")}
-    return named | {"friction": contacts.friction.tolist()}
+    sliding = contacts.sliding_friction
+    stated = {"sliding_friction": None if sliding is None else sliding.tolist()}
+    return named | {"friction": contacts.friction.tolist()} | stated
 
 
 class _Columns:
@@ -109,6 +111,7 @@ class _Columns:
             for name in CONTACT_VECTORS
         }
         iteration = {name: self.column(f"contact.{name}") for name in ITERATION if f"contact.{name}" in self.table}
+        sliding = stated.get("sliding_friction")
         return Contacts(
             tuple(stated["names"]),
             tuple((first, second) for first, second in stated["bodies"]),
@@ -119,6 +122,7 @@ class _Columns:
             unsettled=stated["unsettled"],
             worst=stated["worst"],
             crowded=stated.get("crowded", 0),
+            sliding_friction=None if sliding is None else np.array(sliding, float),
             **vectors,
             **iteration,
         )

@@ -117,7 +117,8 @@ class EachContact(ContactImpulses):
         normals = zip(self.gap, before[:, 0], self.held[:, 0], mobile, strict=True)
         self.shifts = [normal_shift(element.contact, self.h, *each) for each in normals]
         self.bounces = self._bounces() if element.bounces else []
-        self.mu = [friction_coefficient(*each) for each in zip(touching.laws, before[:, 1:], stuck, strict=True)]
+        sliding = zip(touching.laws, before[:, 1:], stuck, strict=True)
+        self.mu = [friction_coefficient(element.contact, *each) for each in sliding]
 
     def solved(self) -> Solved:
         """All impulses on their laws."""

@@ -19,7 +19,8 @@ from .impulses import RECOVERED
 
 PASSED = 0.25  # of the way of a contact in a step: a depth that is not from curved ways and surfaces
 SINGULAR = 1e-3  # of the mobility of its tangents: that of a normal that joints hardly move
-STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest, and does not roll
+AT_REST = 10.0  # times the tolerance: what slides more slowly before a step is at rest, as far as that step can tell
+STILL = 1e-6  # [m/s]: a contact whose velocity changes less in a drift does not roll
 
 
 def passed(contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any, memory: Memory) -> Any:
@@ -103,11 +104,12 @@ def braking(approach: Any, waited: Any, p: Any, before: Any, after: Any) -> Any:
     return where(approach > 0.0, taken, 0.0)
 
 
-def friction_coefficient(law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
+def friction_coefficient(contact: Contact, law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
     """That of rest for a contact that did not slide before; slides (2,): how fast [m/s]; stuck: before."""
     if law.static_friction is law.friction or is_zero(law.static_friction - law.friction):
         return law.friction
-    return where(logical_or(stuck, slides @ slides < STILL * STILL), law.static_friction, law.friction)
+    slow = AT_REST * contact.tolerance
+    return where(logical_or(stuck, slides @ slides < slow * slow), law.static_friction, law.friction)
 
 
 def recovered(heat: Any, gap: Any) -> Any:
@@ -181,7 +183,7 @@ class Asked:
             "before": before,
             "free": free,
             "c": shifted(shift),
-            "mu": friction_coefficient(law, before[1:3], stuck),
+            "mu": friction_coefficient(contact, law, before[1:3], stuck),
             "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
             "waits": np.zeros(0),
             "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory)]),
