@@ -6,13 +6,13 @@ known about a candidate at one time is a good start for the next.
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.math import maximum, sqrt, where
+from dalembert.math import maximum, minimum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
@@ -20,7 +20,7 @@ from dalembert.spatial.vectors import cross, dot
 from .ground import Ground
 from .hulls import Hull, hull
 from .supports import UPRIGHT, face
-from .witness import Witness, inflated, witness
+from .witness import Witness, inflated, present, witness
 
 ALL_VERTICES = 12  # of a hull that has no more, every vertex is a candidate; else the corners of its lowest face
 ROUND = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # thirds of a circle: cosines and sines
@@ -31,7 +31,7 @@ def ground_points(shape: Any, X: Pose, ground: Ground) -> list[Witness]:
 
     Sphere and ellipsoid: 1, the nearest point; capsule: 2, its ends; box: 8 corners; cylinder: 4, the lowest point of
     each rim and two more of the lower one; cone: its tip and 3 of its rim; hull: its vertices, or, where these are more
-    than 12, the 4 corners of its lowest face.
+    than 12, the 4 corners of its lowest face; of an edge or a corner, which has fewer, the others have the gap `FAR`.
     """
     return _points(shape, X, ground)
 
@@ -92,12 +92,19 @@ def _(shape: Hull, X: Pose, ground: Ground) -> list[Witness]:
     if len(shape.vertices) <= ALL_VERTICES:
         return [_at(X.point(vertex), ground) for vertex in shape.vertices]
     _, normal = ground.tangent(X.p)
-    return [_at(X.point(p), ground) for p in face(shape, -(X.R.T @ normal))]
+    lowest = face(shape, -(X.R.T @ normal))
+    return [present(_is_another(p, lowest[:k]), _at(X.point(p), ground)) for k, p in enumerate(lowest)]
 
 
 @_points.register
 def _(shape: Mesh | Polyhedron, X: Pose, ground: Ground) -> list[Witness]:
     return _points(hull(shape), X, ground)
+
+
+def _is_another(p: np.ndarray, others: list[np.ndarray]) -> Any:
+    """Whether a vertex is none of others: on an edge or a corner the corners of a face coincide."""
+    apart = [p - other for other in others]
+    return reduce(minimum, [dot(d, d) for d in apart], 1.0) > 0.0
 
 
 def corners(shape: Box) -> list[np.ndarray]:

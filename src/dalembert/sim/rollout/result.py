@@ -49,20 +49,16 @@ class Rollout(NamedTuple):
 class RolloutContacts(NamedTuple):
     """Rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
 
-    names: of the points that may touch. On graphics processors and with check=False nothing is raised: `diverged` says
-    which motions are no longer numbers, and steps without a solution count as unsettled. crowded (…,): of these, the
-    steps of a scene in which more contacts touched than there is room for; those beyond it had no forces.
+    names: of the points that may touch. crowded (…,): of the unsettled steps, those of a scene in which more contacts
+    touched than there is room for; those beyond it had no forces. diverged (…,): which motions are no longer numbers;
+    on graphics processors and with check=False nothing is raised.
     """
 
     names: tuple[str, ...]
     unsettled: Any
     worst: Any
-    crowded: Any = 0.0
-
-    @property
-    def diverged(self) -> Any:
-        """(…,): whether a motion ended in numbers that are none."""
-        return self.worst != self.worst
+    crowded: Any
+    diverged: Any
 
 
 class WatchedRollout(Rollout):

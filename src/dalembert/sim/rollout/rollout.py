@@ -74,4 +74,5 @@ def _contacts(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
         return None
     begin = system.layout.nv + sum(system.layout.element_sizes[: system.contact_number])
     memory = system.contact.memory(e_end[..., begin : begin + system.contact.size(system.model)])
-    return RolloutContacts(system.contact.names, memory.unsettled, memory.worst, memory.crowded)
+    diverged = (0.0 * e_end != 0.0).any(-1)
+    return RolloutContacts(system.contact.names, memory.unsettled, memory.worst, memory.crowded, diverged)
