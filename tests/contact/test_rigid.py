@@ -161,6 +161,13 @@ def test_static_friction_above_sliding_friction() -> None:
     assert (moving.v[-1, 3] - moving.v[249, 3]) / (250 * STEP) == pytest.approx(expected, rel=CONTACT_SOLVER)
 
 
+def test_what_slides_below_its_friction_at_rest_keeps_the_laws() -> None:
+    contact = Contact(friction=0.4, static_friction=0.8)
+    contacts = box().simulate(*standing(SIDE / 2, 3.0, 0.0, 0.0), duration=0.3, step=STEP, contact=contact).contacts
+    assert contacts.ratio[-1].max() == pytest.approx(0.4 / 0.8, rel=INTEGRATED)
+    assert contacts.table["dissipation"][0] < INTEGRATED
+
+
 def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:
     run = ball().simulate(*standing(0.075), duration=1.0, step=STEP, contact=CONTACT)
     assert run.q[:, 2].max() < 0.101

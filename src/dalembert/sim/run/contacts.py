@@ -31,12 +31,13 @@ class Contacts:
 
     names: of the k points that may touch, on the first body against the second one or the ground; bodies: (first,
     second) of each, "ground" among them. gap (n, k) [m]; position (n, k, 3) [m]; force (n, k, 3) on the first body, in
-    world axes [N], mean over the step that led there; normal (n, k, 3) from the second body to the first; ratio (n, k)
-    = |F_t| / (µ F_n), 0 where nothing pushes.
+    world axes [N], of rigid contact the mean over the step that led there; normal (n, k, 3) from the second body to the
+    first; ratio (n, k) = |F_t| / (µ F_n) with µ at rest, 0 where nothing pushes.
 
-    How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds
-    (the sum of squares). passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the
-    tolerance, worst: their largest residual [m/s].
+    How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
+    squares), or, where that would leave a friction cone, one of those that hold. passes, residual (n,): of the
+    iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their largest residual [m/s]; crowded: of
+    these, steps with more contacts than there was room for.
     """
 
     names: tuple[str, ...]
@@ -54,6 +55,7 @@ class Contacts:
     unsettled: int = 0
     worst: float = 0.0
     crowded: int = 0
+    sliding: np.ndarray | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
 
     @cached_property
     def normal_force(self) -> np.ndarray:
@@ -62,7 +64,10 @@ class Contacts:
 
     @cached_property
     def ratio(self) -> np.ndarray:
-        """|F_t| / (µ F_n) (n, k): 1 where it slips, 0 where nothing pushes."""
+        """|F_t| / (µ F_n) (n, k), µ at rest: 0 where nothing pushes, 1 where a point gives all the friction it can.
+
+        Points that slip do (with less friction of sliding, they have that share); so may points of a face that holds.
+        """
         tangential = np.linalg.norm(self.force - self.normal_force[..., None] * self.normal, axis=-1)
         most = self.friction * self.normal_force
         return np.divide(tangential, most, out=np.zeros_like(most), where=most > 0.0)
@@ -78,11 +83,12 @@ class Contacts:
         slip = self.velocity - u_n[..., None] * self.normal
         tangential = self.force - self.normal_force[..., None] * self.normal
         most = self.friction * self.normal_force
+        sliding = most if self.sliding is None else self.sliding * self.normal_force
         power = np.einsum("tki,tki->tk", tangential, slip)
         return {
             "signorini": np.maximum(-self.gap, 0.0),
             "complementarity": self.normal_force * np.maximum(self.gap, 0.0),
-            "dissipation": np.abs(most * np.linalg.norm(slip, axis=-1) + power),
+            "dissipation": np.abs(sliding * np.linalg.norm(slip, axis=-1) + power),
             "cone": np.maximum(np.linalg.norm(tangential, axis=-1) - most, 0.0),
         }
 
@@ -208,6 +214,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
         np.array([law.static_friction for law in laws_of(element.patches)]),
         element.contact.model,
         velocity,
+        sliding=np.array([law.friction for law in laws_of(element.patches)]),
     )
 
 
@@ -286,6 +293,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
         int(memory.crowded[-1]),
+        np.array([law.friction for law in element.laws]),
     )
 
 
@@ -325,6 +333,7 @@ def scene_contacts(
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
         int(memory.crowded[-1]),
+        np.array([law.friction for law in laws_of(seen.patches)]),
     )
 
 

@@ -69,7 +69,8 @@ def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     if contacts is None:
         return None
     named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst", "crowded")}
-    return named | {"friction": contacts.friction.tolist()}
+    sliding = None if contacts.sliding is None else contacts.sliding.tolist()
+    return named | {"friction": contacts.friction.tolist(), "sliding": sliding}
 
 
 class _Columns:
@@ -119,6 +120,7 @@ class _Columns:
             unsettled=stated["unsettled"],
             worst=stated["worst"],
             crowded=stated.get("crowded", 0),
+            sliding=None if stated.get("sliding") is None else np.array(stated["sliding"], float),
             **vectors,
             **iteration,
         )
