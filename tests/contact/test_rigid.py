@@ -237,9 +237,9 @@ def test_stops_and_joint_friction_beside_contact() -> None:
 def test_a_slide_and_a_plot_of_its_contacts() -> None:
     run = box(float(np.arctan(1.5 * MU))).simulate(*standing(SIDE / 2), duration=0.2, step=STEP, contact=CONTACT)
     figure = pytest.importorskip("matplotlib", reason="plots need it") and run.contacts.plot()
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 3 and len(figure.legends[0].get_texts()) == 4  # beside the curves, not over them
     assert run.contacts.ratio[-1].max() == pytest.approx(1.0, abs=CONTACT_SOLVER)
-    assert "8 points, 4 of them touch" in repr(run.contacts)
+    assert "8 points, 4 of them touched" in repr(run.contacts)
     for law, (largest, mean) in run.contacts.table.items():
         assert 0.0 <= mean <= largest < CONTACT_SOLVER, law
 

@@ -23,6 +23,7 @@ from .scene_view import SceneView
 
 OVER = 1e-6  # above 1: a ratio that is not rounding
 SLACK = 1e-9  # of the normal force: the friction cone is met
+NAMED = 40  # points in the legend of a plot: of more, those that push most
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +36,9 @@ class Contacts:
     first; ratio (n, k) = |F_t| / (µ F_n) with µ at rest, 0 where nothing pushes.
 
     How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
-    squares), or, where that would leave a friction cone, one of those that hold. passes, residual (n,): of the
-    iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their largest residual [m/s]; crowded: of
-    these, steps with more contacts than there was room for.
+    squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
+    passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their
+    largest residual [m/s]; crowded: of these, steps with more contacts than there was room for.
     """
 
     names: tuple[str, ...]
@@ -150,6 +151,8 @@ class Contacts:
         from .plot import style
 
         pushing = np.flatnonzero((self.normal_force > 0.0).any(axis=0))
+        if len(pushing) > NAMED:
+            pushing = pushing[np.argsort(-self.normal_force[:, pushing].max(axis=0))]
         figure = Figure(figsize=(9.0, 7.2), layout="constrained")
         panels = figure.subplots(3, 1, sharex=True)
         curves = (("gap [mm]", 1e3 * self.gap), ("normal force [N]", self.normal_force), ("|F_t| / µ F_n", self.ratio))
@@ -159,13 +162,14 @@ class Contacts:
             axes.set_ylabel(label)
             axes.grid(alpha=0.3)
         if len(pushing):
-            panels[0].legend(fontsize="small", ncols=4)
+            lines = panels[0].get_lines()[:NAMED]
+            figure.legend(handles=lines, fontsize="small", ncols=4, loc="outside lower center")
         panels[-1].set_xlabel("t [s]")
         return figure
 
     def __repr__(self) -> str:
         touched = int((self.normal_force > 0.0).any(axis=0).sum()) if len(self.t) else 0
-        return f"<Contacts: {len(self.names)} points, {touched} of them touch, {len(self.t)} times>"
+        return f"<Contacts: {len(self.names)} points, {touched} of them touched, {len(self.t)} times>"
 
 
 def contacts_of(
