@@ -1,10 +1,11 @@
 """Contact beside MuJoCo in one run: what a box, a ball, a stack … do, and the speed of robots that stand and trot.
 
-`python benchmarks/contact.py [--quick] [go1.xml anymal_c.xml g1.xml]`. Accuracy needs nothing but MuJoCo (pip install
-mujoco), the robots are MJCF files of these names from MuJoCo Menagerie. One core each, CPU time, best of several;
-MuJoCo is measured with the settings of its file, with a pyramidal cone and Newton's method, and on the same task: feet
-only, three-dimensional contacts, no joint friction. The row "as typed" is `Contact(ground=0.0, friction=0.6)`: all
-shapes and everything that the file says, to be held against MuJoCo's row "file". A limp robot lies on the ground.
+`python benchmarks/contact.py [--quick] [--speed] [go1.xml anymal_c.xml g1.xml]`; --speed: without the first part.
+Accuracy needs nothing but MuJoCo (pip install mujoco), the robots are MJCF files of these names from MuJoCo Menagerie.
+One core each, CPU time, best of several; MuJoCo is measured with the settings of its file, with a pyramidal cone and
+Newton's method, and on the same task: feet only, three-dimensional contacts, no joint friction. The row "as typed" is
+`Contact(ground=0.0, friction=0.6)`: all shapes and everything that the file says, to be held against MuJoCo's row
+"file". A limp robot lies on the ground.
 """
 
 from __future__ import annotations

@@ -376,7 +376,7 @@ def test_reports_of_robots_without_mass_or_joints(tmp_path, capsys):
 
 
 def test_an_audit_that_finds_nothing(capsys):
-    assert cli.main(["audit", "2r", "--rule", "left-right"]) == 0
+    assert cli.main(["audit", "2r", "--rule", "energy"]) == 0
     assert "score 100 of 100, 0 errors, 0 warnings, 0 info, 1 rules passed" in capsys.readouterr().out
 
 
@@ -526,6 +526,8 @@ def test_simulate_on_the_ground(tmp_path, capsys):
     assert "keyframe 'down'" in capsys.readouterr().err
     assert cli.main(["simulate", str(table), "--friction", "0.3"]) == 2
     assert "give its height with --ground" in capsys.readouterr().err
+    assert cli.main(["simulate", str(table), "--duration", "0.1", "--ground", "0"]) == 0
+    assert "8 points may touch; at the end 4 do, and carry 19.62 N" in capsys.readouterr().out
 
 
 def test_friction_of_the_ground_is_that_of_the_file(tmp_path, capsys):

@@ -55,3 +55,19 @@ def test_nothing_ever_gains_energy(kind: str, restitution: float) -> None:
     contact = Contact(friction=float(rng.choice([0.0, 0.1, 0.6, 1.5])), restitution=restitution)
     for step in (1e-3, 4e-3):
         assert gain(shape, contact, step, rng) < ITERATED
+
+
+def test_the_audit_tells_the_order_where_joints_move_over_contacts() -> None:
+    """A limp leg that slides: its error halves with the step, and the advice leaves room for that."""
+    builder = ModelBuilder("leg", gravity=(0.0, 0.0, -G))
+    builder.add_body("trunk", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 0.01)
+    shank = {"mass": 0.3, "com": (0, 0, -0.1), "inertia": np.eye(3) * 2e-3}
+    builder.add_body("shank", parent="trunk", joint="revolute", axis=(0, 1, 0), **shank)
+    builder.add_geometry(Sphere(0.02), body="shank", xyz=(0, 0, -0.3), role="collision")
+    leg, tilt = builder.build(), 0.3
+    q = np.array([0.0, 0.0, 0.3 * np.cos(tilt) + 0.02, np.cos(tilt / 2), 0.0, np.sin(tilt / 2), 0.0, 0.0])
+    long, short = (
+        leg.simulate(q, np.zeros(7), 0.2, step=step, contact=Contact(friction=0.0)).audit() for step in (1e-3, 5e-4)
+    )
+    assert 1.8 < long.residual / short.residual < 2.2
+    assert f"of order 1 where joints move over contacts: a step of {1e-9 / long.relative:.2g} to" in long.text

@@ -161,18 +161,21 @@ def test_static_friction_above_sliding_friction() -> None:
     assert (moving.v[-1, 3] - moving.v[249, 3]) / (250 * STEP) == pytest.approx(expected, rel=CONTACT_SOLVER)
 
 
+def test_what_slides_below_its_friction_at_rest_keeps_the_laws() -> None:
+    contact = Contact(friction=0.4, static_friction=0.8)
+    contacts = box().simulate(*standing(SIDE / 2, 3.0, 0.0, 0.0), duration=0.3, step=STEP, contact=contact).contacts
+    assert contacts.ratio[-1].max() == pytest.approx(1.0, rel=INTEGRATED)
+    assert contacts.table["dissipation"][0] < INTEGRATED
+
+
 @pytest.mark.parametrize("share", [1.001, 1.05])
-def test_a_box_below_its_static_friction_stays_and_a_sliding_one_is_at_its_limit(share: float) -> None:
+def test_a_box_below_its_static_friction_stays(share: float) -> None:
     """Its corners are held to the tolerance: what moves no faster than that error has not begun to slide."""
     slope = float(np.arctan(0.7))
     for step in (5e-4, STEP):
         contact = Contact(friction=0.5, static_friction=0.7 * share)
         run = box(slope).simulate(*standing(SIDE / 2), 0.1, step=step, contact=contact)
         assert np.abs(run.q[-1, :2]).max() < REACHED
-    sliding = box(slope).simulate(*standing(SIDE / 2, 1.0, 0.0, 0.0), 0.1, step=STEP, contact=contact)
-    pushing = sliding.contacts.normal_force[-1] > 0.0
-    assert sliding.contacts.ratio[-1, pushing] == pytest.approx(1.0, rel=ITERATED)
-    assert sliding.contacts.table["dissipation"][0] < REACHED and not any("limit" in line for line in sliding.log)
 
 
 def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:
@@ -244,9 +247,9 @@ def test_stops_and_joint_friction_beside_contact() -> None:
 def test_a_slide_and_a_plot_of_its_contacts() -> None:
     run = box(float(np.arctan(1.5 * MU))).simulate(*standing(SIDE / 2), duration=0.2, step=STEP, contact=CONTACT)
     figure = pytest.importorskip("matplotlib", reason="plots need it") and run.contacts.plot()
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 3 and len(figure.legends[0].get_texts()) == 4  # beside the curves, not over them
     assert run.contacts.ratio[-1].max() == pytest.approx(1.0, abs=CONTACT_SOLVER)
-    assert "8 points, 4 of them touch" in repr(run.contacts)
+    assert "8 points, 4 of them touched" in repr(run.contacts)
     for law, (largest, mean) in run.contacts.table.items():
         assert 0.0 <= mean <= largest < CONTACT_SOLVER, law
 

@@ -15,14 +15,29 @@ from tolerances import COMPUTED, CONTACT_SOLVER
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet", "h5", "mcap"])
 def test_contacts_come_back_with_the_run(tmp_path: Path, ending: str) -> None:
     run = table().simulate(
-        *standing(0.4, 0.5, 0.0, 0.0), duration=0.2, step=2e-3, contact=Contact(friction={"foot0": 0.3})
+        *standing(0.4, 0.5, 0.0, 0.0),
+        duration=0.2,
+        step=2e-3,
+        contact=Contact(friction={"foot0": 0.3}, static_friction=0.7),
     )
     path = tmp_path / f"run.{ending}"
     run.save(path)
     again = load_run(path).contacts
     assert (again.names, again.bodies, again.model) == (run.contacts.names, run.contacts.bodies, "rigid")
     assert (again.unsettled, again.worst) == (run.contacts.unsettled, run.contacts.worst)
-    for name in ("t", "gap", "position", "force", "normal", "velocity", "friction", "passes", "residual", "ratio"):
+    for name in (
+        "t",
+        "gap",
+        "position",
+        "force",
+        "normal",
+        "velocity",
+        "friction",
+        "sliding",
+        "passes",
+        "residual",
+        "ratio",
+    ):
         np.testing.assert_allclose(getattr(again, name), getattr(run.contacts, name), rtol=COMPUTED, err_msg=name)
     assert again.plot() is not None
 

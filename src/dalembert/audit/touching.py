@@ -54,7 +54,9 @@ def _friction(subject: Subject, contacts: Any, pushing: np.ndarray) -> Iterator[
         if value > MOST_FRICTION:
             yield Found(_listed(points), f"the friction coefficient is {value:g}")
         elif legged and value < LEAST_GROUND_FRICTION:
-            yield Found(_listed(points), f"feet slide: μ is {value:g}, legged robots need {LEAST_GROUND_FRICTION:g}")
+            yield Found(
+                _listed(points), f"μ is {value:g}, legged robots need {LEAST_GROUND_FRICTION:g}: feet slide easily"
+            )
 
 
 def _laws(contacts: Any) -> Iterator[Found]:
@@ -66,7 +68,8 @@ def _laws(contacts: Any) -> Iterator[Found]:
         what = f"is {1e3 * depth:.3g} mm deep in what it touches at t = {at:.3g} s, expected at most {1e3 * limit:g} mm"
         yield Found(contacts.names[k], what)
     if contacts.unsettled:
-        what = f"{contacts.unsettled} steps did not reach the tolerance, by up to {contacts.worst:.1e} m/s"
+        steps = "1 step" if contacts.unsettled == 1 else f"{contacts.unsettled} steps"
+        what = f"{steps} did not reach the tolerance; the laws of contact are missed by up to {contacts.worst:.1e} m/s"
         yield Found("solver", what)
     for name, most in zip(contacts.names, contacts.ratio.max(axis=0), strict=True):
         if most > OVER:

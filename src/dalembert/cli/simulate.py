@@ -62,7 +62,7 @@ def run(
     friction: Annotated[float | None, typer.Option(min=0.0, help="Of that floor; default: the file's, or 0.6.")] = None,
     integrator: Annotated[
         str | None,
-        typer.Option(help="rk45 (default), semi-implicit (with --ground), rk4, implicit-midpoint, variational …"),
+        typer.Option(help="rk45 (default), rk4, implicit-midpoint, variational …; --ground has a step of its own."),
     ] = None,
     step: Annotated[float | None, typer.Option(help="Step of fixed-step integrators [s]; with --ground 0.001.")] = None,
     record: Annotated[float, typer.Option(help="Distance of recorded states [s].")] = 0.01,
@@ -149,6 +149,10 @@ def _print(run: Run, written: dict[str, Path | None]) -> None:
     steps = f"{counted(run.steps, 'step')} of {run.settings['integrator']}"
     screen.print(f"{run.robot}: {steps} over {run.t[-1]:.4g} s", markup=False)
     screen.print(str(run.audit()), markup=False)
+    if run.contacts is not None:
+        pushing = run.contacts.normal_force[-1]
+        points, touching = counted(len(pushing), "point"), int(np.count_nonzero(pushing > 0.0))
+        screen.print(f"  contact: {points} may touch; at the end {touching} do, and carry {pushing.sum():.4g} N")
     if np.max(np.abs(run.v), initial=0.0) < STILL:
         screen.print("  nothing moved: the robot is in equilibrium where it started; --q and --v start it elsewhere")
     for name, path in written.items():

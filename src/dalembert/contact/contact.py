@@ -73,7 +73,7 @@ class Contact:
     spring along the surface that gives no more than the friction.
 
     Compliant: force = stiffness · depth · (1 + damping · speed of depth) [N/m, s/m] (Hunt and Crossley), and friction
-    that is full above slip_speed [m/s].
+    that grows with the slip: 0.7 of its full value at slip_speed [m/s].
     """
 
     ground: float | None = None

@@ -158,7 +158,7 @@ def support(run: Run | None) -> str | None:
         xlabel="x [m]", ylabel="y [m]", aspect="equal", title=f"margin at the end {1e3 * contacts.margin[-1]:.3g} mm"
     )
     top.margins(0.15)
-    top.legend(fontsize="x-small")
+    top.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
     for axis in (side, top):
         axis.grid(alpha=0.3)
     return svg(picture)

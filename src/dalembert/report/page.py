@@ -112,6 +112,7 @@ def _content(
         "gravity_map": safe(figures.gravity_map(robot)),
         "curves": safe(figures.curves(robot, motion, tau)),
         "speeds": speeds(robot),
+        "run": run,
         "contacts": None if run is None else run.contacts,
         "contact_rows": [] if run is None or run.contacts is None else _contact_rows(run.contacts),
         "contact_curves": safe(figures.contact_curves(run)),

@@ -202,11 +202,13 @@ def rollout(
     any of those of `simulate`, with fixed steps. Of several motions the same bits with any threads and any split; a
     single one has code of its own. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
-    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
+    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps; rigid contact
+    has a step of its own, without `integrator`. events:
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
     steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
-    contact: a `dalembert.Contact`, what the robot's shapes touch. backend: what computes NumPy arrays, by name, as of
-    every method: "llvm" (default), "interpreter" …
+    contact: a `dalembert.Contact`, what the robot's shapes touch; `contacts` of the result says how many steps of rigid
+    contact missed the tolerance. backend: what computes NumPy arrays, by name, as of every method: "llvm" (default),
+    "interpreter" …
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -294,9 +296,9 @@ def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact
     """Accelerations and contact forces of a state q (…, nq), v (…, nv) under joint forces tau (…, nv).
 
     contact: a `dalembert.Contact`. Returns `.a` (…, nv); `.force` (…, k, 3) on the first body of each of the k points
-    that may touch, in world axes [N]; `.gap` (…, k) [m]. Compliant contact can be differentiated, with arrays of
-    PyTorch and JAX. Rigid contact: points within 0.01 mm touch, and those that meet with a speed are stopped within
-    10 µs, by as large a force. Keywords as of other quantities.
+    that may touch, in world axes [N]; `.gap` (…, k) [m]. Arrays of PyTorch and JAX have gradients. Rigid contact:
+    points within 0.01 mm touch, and those that meet with a speed are stopped within 10 µs, by as large a force.
+    Bristles, which remember where they took hold, are refused. Keywords as of other quantities.
     """
     from dalembert.sim.contact_dynamics import contact_dynamics
 

@@ -90,9 +90,11 @@ def _remedies(run: Run, name: str, relative: float, steady: bool) -> list[str]:
     if step is None:
         return [f"Tighter tolerances would do: rtol = {run.settings['rtol'] * GOOD / relative:.1e}."]
     needed = step * (GOOD / relative) ** (1.0 / order)
-    remedies = [f"{name} is of order {order}: a step of {needed:.2g} s would bring the residual to {GOOD:g}."]
+    of_order, wanted = f"is of order {order}", f"{needed:.2g} s would bring the residual to {GOOD:g}."
     if name == TIME_STEPPING.name:  # no other integrator holds contacts
-        return remedies
+        first = f"{name} {of_order}, and of order 1 where joints move over contacts"
+        return [f"{first}: a step of {step * GOOD / relative:.2g} to {wanted}"]
+    remedies = [f"{name} {of_order}: a step of {wanted}"]
     if not steady and not (known is not None and known.bounded_energy):
         remedies.append("For long runs without drift: 'implicit-midpoint' or 'variational'.")
     if needed < 1e-2 * step:

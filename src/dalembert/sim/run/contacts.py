@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.collision.witness import FAR
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
 
 OVER = 1e-6  # above 1: a ratio that is not rounding
 SLIPS = 1e-5  # [m/s]: what is slower is at rest
+NAMED = 40  # points in the legend of a plot: of more, those that push most
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +22,15 @@ class Contacts:
     """Contacts of a run at its n times.
 
     names: of the k points that may touch, on the first body against the second one or the ground; bodies: (first,
-    second) of each, "ground" among them. gap (n, k) [m]; position (n, k, 3) [m]; force (n, k, 3) on the first body, in
-    world axes [N], mean over the step that led there; normal (n, k, 3) from the second body to the first; ratio (n, k)
-    = |F_t| / (µ F_n), 0 where nothing pushes.
+    second) of each, "ground" among them. gap (n, k) [m], 1e6 where a face has fewer corners at the moment; position
+    (n, k, 3) [m]; force (n, k, 3) on the first body, in world axes [N], of rigid contact the mean over the step that
+    led there; normal (n, k, 3) from the second body to the first; ratio (n, k) = |F_t| / (µ F_n), 0 where nothing
+    pushes.
 
-    How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds
-    (the sum of squares). passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the
-    tolerance, worst: their largest residual [m/s].
+    How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
+    squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
+    passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their
+    largest residual [m/s]; crowded: of these, steps with more contacts than there was room for.
     """
 
     names: tuple[str, ...]
@@ -44,7 +48,7 @@ class Contacts:
     unsettled: int = 0
     worst: float = 0.0
     crowded: int = 0
-    sliding_friction: np.ndarray | None = None  # (k,): where it is less than at rest
+    sliding: np.ndarray | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
 
     @cached_property
     def normal_force(self) -> np.ndarray:
@@ -53,7 +57,10 @@ class Contacts:
 
     @cached_property
     def ratio(self) -> np.ndarray:
-        """|F_t| / (µ F_n) (n, k): 1 where it slips, 0 where nothing pushes."""
+        """|F_t| / (µ F_n) (n, k): 0 where nothing pushes, 1 where a point gives all the friction it can.
+
+        Points that slip do, beside the friction of sliding; so may points of a face that holds.
+        """
         tangential, most = np.linalg.norm(self._tangential, axis=-1), self._most
         return np.divide(tangential, most, out=np.zeros_like(most), where=most > 0.0)
 
@@ -72,9 +79,9 @@ class Contacts:
     def _most(self) -> np.ndarray:
         """µ F_n (n, k) [N], with the µ of sliding where it slips and has no more than that."""
         at_rest = self.friction * self.normal_force
-        if self.sliding_friction is None:
+        if self.sliding is None:
             return at_rest
-        sliding = self.sliding_friction * self.normal_force
+        sliding = self.sliding * self.normal_force
         no_more = np.linalg.norm(self._tangential, axis=-1) <= (1.0 + OVER) * sliding
         return np.where(no_more & (np.linalg.norm(self._slip, axis=-1) > SLIPS), sliding, at_rest)
 
@@ -152,22 +159,26 @@ class Contacts:
         from .plot import style
 
         pushing = np.flatnonzero((self.normal_force > 0.0).any(axis=0))
+        if len(pushing) > NAMED:
+            pushing = pushing[np.argsort(-self.normal_force[:, pushing].max(axis=0))]
         figure = Figure(figsize=(9.0, 7.2), layout="constrained")
         panels = figure.subplots(3, 1, sharex=True)
-        curves = (("gap [mm]", 1e3 * self.gap), ("normal force [N]", self.normal_force), ("|F_t| / µ F_n", self.ratio))
+        gap = 1e3 * np.where(self.gap < 0.5 * FAR, self.gap, np.nan)
+        curves = (("gap [mm]", gap), ("normal force [N]", self.normal_force), ("|F_t| / µ F_n", self.ratio))
         for axes, (label, values) in zip(panels, curves, strict=True):
             for number, k in enumerate(pushing):
                 axes.plot(self.t, values[:, k], label=self.names[k], **style(number))
             axes.set_ylabel(label)
             axes.grid(alpha=0.3)
         if len(pushing):
-            panels[0].legend(fontsize="small", ncols=4)
+            lines = panels[0].get_lines()[:NAMED]
+            figure.legend(handles=lines, fontsize="small", ncols=4, loc="outside lower center")
         panels[-1].set_xlabel("t [s]")
         return figure
 
     def __repr__(self) -> str:
         touched = int((self.normal_force > 0.0).any(axis=0).sum()) if len(self.t) else 0
-        return f"<Contacts: {len(self.names)} points, {touched} of them touch, {len(self.t)} times>"
+        return f"<Contacts: {len(self.names)} points, {touched} of them touched, {len(self.t)} times>"
 
 
 def _steps(count: int) -> str:

@@ -25,9 +25,10 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.nda
     """
     if contact is None:
         falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
-        return (
-            ["contact: there is no ground: the base falls freely; contact=dalembert.Contact() has one"] if falls else []
+        remark = (
+            "contact: none is given: only torques and elements hold the base up; contact=dalembert.Contact() is a floor"
         )
+        return [remark] if falls else []
     if contact.model == "mujoco":
         return []
     patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]

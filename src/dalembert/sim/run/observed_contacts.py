@@ -69,7 +69,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
         np.array([law.static_friction for law in laws_of(element.patches)]),
         element.contact.model,
         velocity,
-        sliding_friction=_sliding(laws_of(element.patches)),
+        sliding=_sliding(laws_of(element.patches)),
     )
 
 

@@ -69,9 +69,8 @@ def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     if contacts is None:
         return None
     named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst", "crowded")}
-    sliding = contacts.sliding_friction
-    stated = {"sliding_friction": None if sliding is None else sliding.tolist()}
-    return named | {"friction": contacts.friction.tolist()} | stated
+    sliding = None if contacts.sliding is None else contacts.sliding.tolist()
+    return named | {"friction": contacts.friction.tolist(), "sliding": sliding}
 
 
 class _Columns:
@@ -111,7 +110,6 @@ class _Columns:
             for name in CONTACT_VECTORS
         }
         iteration = {name: self.column(f"contact.{name}") for name in ITERATION if f"contact.{name}" in self.table}
-        sliding = stated.get("sliding_friction")
         return Contacts(
             tuple(stated["names"]),
             tuple((first, second) for first, second in stated["bodies"]),
@@ -122,7 +120,7 @@ class _Columns:
             unsettled=stated["unsettled"],
             worst=stated["worst"],
             crowded=stated.get("crowded", 0),
-            sliding_friction=None if sliding is None else np.array(sliding, float),
+            sliding=None if stated.get("sliding") is None else np.array(stated["sliding"], float),
             **vectors,
             **iteration,
         )
