@@ -81,3 +81,18 @@ def test_an_arm_stretched_into_the_ground_is_not_thrown(bent: float) -> None:
         place = (0.0, 0.0, -0.3)
     run = arm.build().simulate([0.0, bent], np.zeros(2), 1.0, step=STEP, contact=Contact(friction=0.6))
     assert np.abs(run.v).max() < SLOWLY
+
+
+def test_links_that_overlap_about_their_joints_are_held_where_nothing_lets_them_come_out() -> None:
+    """A box on two crossed hinges within the face that it shares with its base: not all four corners can rise."""
+    builder, box = ModelBuilder("wedge", gravity=(0.0, 0.0, -G)), Box([0.1, 0.1, 0.1])
+    solid = {"mass": 0.5, "com": (0, 0, 0.05), "inertia": np.eye(3) * 1e-3}
+    builder.add_body("base", parent="world", joint="fixed", mass=1.0, inertia=np.eye(3))
+    builder.add_geometry(box, body="base", role="collision")
+    builder.add_body("middle", parent="base", joint="revolute", axis=(1, 0, 0), xyz=(0.02, 0.01, 0.05), **solid)
+    builder.add_body("tip", parent="middle", joint="revolute", axis=(0, 1, 0), **solid)
+    builder.add_geometry(box, body="tip", xyz=(0, 0, 0.04), role="collision")
+    contact = Contact(friction=0.6, pairs=[("tip", "base")])
+    run = builder.build().simulate([0.01, -0.02], np.zeros(2), 0.02, step=STEP, contact=contact)
+    assert np.abs(run.v).max() < ITERATED and run.contacts.unsettled == 0
+    assert "leave the pair out of pairs" in run.log[0]

@@ -16,7 +16,7 @@ from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .candidates import Patch
+from .candidates import WORLD, Patch
 from .gathering import AHEAD
 from .laws import ContactLaw
 
@@ -52,11 +52,12 @@ def _extent(shape: Any, directions: np.ndarray) -> np.ndarray:
 
 
 class Deepest(NamedTuple):
-    """A point that may touch: its name, gap [m] and law."""
+    """A point that may touch: its name, gap [m] and law, and whether it touches what is fixed in the world."""
 
     name: str
     gap: float
     law: ContactLaw
+    fixed: bool
 
 
 def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
@@ -69,7 +70,7 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
             radii[id(shape)] = bounded(0, placed, shape).radius
         return placed.p, radii[id(shape)]
 
-    point = Deepest(patches[0].names[0], np.inf, patches[0].law)
+    point = Deepest(patches[0].names[0], np.inf, patches[0].law, True)
     for patch in patches:
         if patch.ground is None and patch.other is not None and patch.other_placement is not None:
             a, b = X[patch.first] @ patch.placement, X[patch.second] @ patch.other_placement
@@ -78,7 +79,7 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
                 continue
         for label, witness in zip(patch.names, patch.witnesses(X), strict=True):
             if witness.distance < point.gap:
-                point = Deepest(label, float(witness.distance), patch.law)
+                point = Deepest(label, float(witness.distance), patch.law, patch.second == WORLD)
     return point
 
 

@@ -41,6 +41,8 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.nda
         return [*remarks, *(_passed(model, patches, q, v, step) if contact.model == "rigid" and step else [])]
     floats = any(drifts(model, body) for body in model.bodies)
     cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
+    if not point.fixed:
+        cure = "start with the bodies apart, or leave the pair out of pairs=[…] where a joint lets them overlap"
     if contact.model == "rigid":
         follows = f"comes out at {contact.recovery_speed:g} m/s at most"
     else:

@@ -91,7 +91,9 @@ class Bodies:
 class Situated(NamedTuple):
     """Where a step of h [s] puts its impulses: at v (nv,), on bodies, which say where they are.
 
-    kick (nv,): L⁻¹ h f of all other forces. memory: of the step before.
+    kick (nv,): L⁻¹ h f of all other forces. memory: of the step before. jump (nv,): where an impact parts the step, by
+    how much the half of the kick before it differs from that after it, since forces of inertia have changed; else None.
+    recovers: 1, or 0 where what penetrates is held as it is, since no motion lets all of it come out.
     """
 
     h: Any
@@ -99,6 +101,12 @@ class Situated(NamedTuple):
     bodies: Bodies
     kick: np.ndarray
     memory: Memory
+    jump: np.ndarray | None = None
+    recovers: Any = 1.0
+
+    def parted(self, later: np.ndarray) -> Situated:
+        """With half of this kick before the impulses, and half of another one, at the velocities after them."""
+        return self._replace(kick=0.5 * (self.kick + later), jump=0.5 * (self.kick - later))
 
 
 class Solved(NamedTuple):
@@ -113,6 +121,10 @@ class Solved(NamedTuple):
     friction: Any
     recovery: Any
 
+    def numbers(self) -> dict[str, Any]:
+        """As the state of a loop or a branch."""
+        return self._asdict() | {"memory": self.memory.flat()}
+
 
 class ContactImpulses(ABC):
     """The problem of a step. Rows that always hold are eliminated; those that come and go are solved for."""
@@ -124,6 +136,8 @@ class ContactImpulses(ABC):
         self.row_carrier = self.bodies.carrier(self.rows.J[always:])
         self.row_before = self.rows.rate(self.v)[always:]
         self.row_free = self.row_before + sparse_product(self.row_carrier.X.T, self.kick)
+        jump = None if at.jump is None else sparse_product(self.row_carrier.X.T, at.jump)
+        self.row_meets = self.row_before if jump is None else self.row_before + jump
         self.row_laws = row_laws(system, self.rows, self.h, self.row_before, self.row_free)
         self.row_give = self.bodies.compliance[always:] / (self.h * self.h)
 

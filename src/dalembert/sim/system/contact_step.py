@@ -2,10 +2,11 @@
 
     q½ = q ⊕ h/2 v,   (M + h D + h²/4 K) (v1 − v) = h f + Jᵀ p at q½,   q1 = q½ ⊕ h/2 v1
 
-(Moreau 1988), with forces of inertia at the velocity in the middle of the kick. Smooth motion is followed to second
-order, and v belongs to the same time as q. Impulses p put all contacts, stops and dry friction on their laws together.
-A gap may close within the step and no more: u_n + gap/h ≥ 0 with the gap at q½, which then is never below zero, nor is
-its mean with the next one, that at q1.
+(Moreau 1988), with forces of inertia at the velocity in the middle of the kick. Where a robot with joints rebounds,
+half of them are at the velocity before the impact and half at that after it, which a first solution tells. Smooth
+motion is followed to second order, and v belongs to the same time as q. Impulses p put all contacts, stops and dry
+friction on their laws together. A gap may close within the step and no more: u_n + gap/h ≥ 0 with the gap at q½, which
+then is never below zero, nor is its mean with the next one, that at q1.
 
 Free bodies drift straight ahead in the world, with their velocities turned into the new axes, so that no force has to
 bend their way; loose ones keep their angular momentum as well.
@@ -14,13 +15,21 @@ bend their way; loose ones keep their angular momentum as well.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algorithms.free_bodies import drifts
+from dalembert.contact import Patch
+from dalembert.contact.candidates import WORLD
+from dalembert.math import branch, logical_and, logical_or, repeat, where
+from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
+from dalembert.model.tool import chain
 
-from .contact_problem import Bodies, ContactImpulses, Situated
+from ..elements.contact import Memory, RigidContact
+from .contact_problem import Bodies, ContactImpulses, Situated, Solved
 from .crowd_step import crowd_step
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
@@ -29,7 +38,11 @@ from .paired_contacts import PairedImpulses
 from .scene_step import scene_step
 
 if TYPE_CHECKING:
-    from .system import System
+    from collections.abc import Sequence
+
+    from .system import Applied, System
+
+IN_VAIN = 0.1  # of the recovery speed: an error of velocities that may come from asking for it
 
 
 def contact_step(
@@ -51,15 +64,13 @@ def contact_step(
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     at = Situated(h, v, bodies, bodies.kick(v, applied), memory)
-    step: ContactImpulses
-    if element.scene_room:
-        step = PairedImpulses(system, element, at)
-    elif element.slots:
-        step = GatheredImpulses(system, element, at)
+    forces = _Forces(system, element, applied)
+    if _all_can_rise(model, element.patches):
+        step, end = forces.outcome(at)
     else:
-        step = EachContact(system, element, at, every_candidate(element, at))
-    solved = step.solved()
-    v1 = step.velocity(solved.w)
+        step, end = forces.problem(at), forces.outcome_of_two(at)
+    solved = Solved(**{name: end[name] for name in Solved._fields} | {"memory": element.memory(end["memory"])})
+    v1 = end["v1"]
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement())
 
     states = layout.by_element(z + h * system.state_rates(applied))
@@ -68,3 +79,60 @@ def contact_step(
     if layout.nw:
         e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.work(applied, v1, solved))
     return q1, e1
+
+
+class _Forces:
+    """All that acts in a step: contacts, and what else is applied."""
+
+    def __init__(self, system: System, element: RigidContact, applied: Applied) -> None:
+        self.system, self.element, self.applied = system, element, applied
+
+    def problem(self, at: Situated) -> ContactImpulses:
+        """What is solved for."""
+        if self.element.scene_room:
+            return PairedImpulses(self.system, self.element, at)
+        if self.element.slots:
+            return GatheredImpulses(self.system, self.element, at)
+        return EachContact(self.system, self.element, at, every_candidate(self.element, at))
+
+    def outcome_of_two(self, at: Situated) -> dict[str, Any]:
+        """The numbers of a solution; where there is none with what penetrates coming out, of one that holds it."""
+
+        def attempt(recovers: Any, *_: Any) -> dict[str, Any]:
+            _, end = self.outcome(at._replace(recovers=recovers))
+            after, speed = self.element.memory(end["memory"]), self.element.contact.recovery_speed
+            missed = logical_and(after.unsettled > at.memory.unsettled, after.residual > IN_VAIN * speed)
+            return {"recovers": 0.0, **end, "done": where(missed, 0.0, 1.0)}
+
+        nothing = Solved(np.zeros(len(at.v)), at.memory, 0.0, 0.0, 0.0)
+        begin = {"recovers": 1.0, **nothing.numbers(), "v1": at.v, "done": 0.0}
+        return repeat(attempt, 2, begin, "done")
+
+    def outcome(self, at: Situated) -> tuple[ContactImpulses, dict[str, Any]]:
+        """The problem, the numbers of its solution, and the velocities v1 (nv,) after it."""
+        model, step = self.system.model, self.problem(at)
+        end = _solved(step)
+        if not self.element.bounces or all(drifts(model, body) for body in model.bodies):
+            return step, end
+        parted = at.parted(at.bodies.kick(end["v1"], self.applied))
+        rebounds = _rebounds(self.element, self.element.memory(end["memory"]))
+        return step, branch(rebounds, lambda: _solved(self.problem(parted)), end)
+
+
+def _solved(step: ContactImpulses) -> dict[str, Any]:
+    solved = step.solved()
+    return solved.numbers() | {"v1": step.velocity(solved.w)}
+
+
+def _rebounds(element: RigidContact, memory: Memory) -> Any:
+    """Whether some contact leaves faster than what comes to rest does: what joints carry then moves otherwise."""
+    contacts = zip(memory.contacts[::3], memory.held[::3], strict=True)
+    leaving = [logical_and(p > 0.0, held > element.contact.rest_speed) for p, held in contacts]
+    return reduce(logical_or, leaving)
+
+
+def _all_can_rise(model: Model, patches: Sequence[Patch]) -> bool:
+    """Whether everything that penetrates can come out at once: free robots above one ground."""
+    grounds = {None if patch.second != WORLD or patch.ground is None else id(patch.ground) for patch in patches}
+    roots = [chain(model, patch.first)[0] for patch in patches]
+    return len(grounds) == 1 and None not in grounds and all(drifts(model, root) for root in roots)

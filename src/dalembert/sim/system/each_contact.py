@@ -94,13 +94,13 @@ class EachContact(ContactImpulses):
             if not len(self.row_before):  # where inertia is diagonal there is less to keep for Newton steps
                 self.all = Carrier.reduced(self.all.Y, self.mass.r)
             self.before = np.concatenate([sparse_product(self.contact_rows, self.v), self.row_before])
-            self.free = self.before + sparse_product(self.all.X.T, self.kick)
+            self.free = self.before + self._changes(self.kick)
         else:
             self.of_faces = self.bodies.carrier(self.faces.B)
             self.all = self.of_faces.condensed(self.faces.P)
-            before = sparse_product(self.faces.B, self.v)
-            free = before + sparse_product(self.of_faces.X.T, self.kick)
-            self.before, self.free = (sparse_product(self.faces.P, x) for x in (before, free))
+            self.before = sparse_product(self.faces.P, sparse_product(self.faces.B, self.v))
+            self.free = self.before + self._changes(self.kick)
+        self.meets = self.before if at.jump is None else self.before + self._changes(at.jump)
         levers = [(law.torsion, law.rolling, law.rolling) for law in touching.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         self.laws += self.row_laws
@@ -113,7 +113,7 @@ class EachContact(ContactImpulses):
         motions = zip(before, impulses, memory.held.reshape(k, 3), stuck, alone, strict=True)
         self.held = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 3)
         places = [slice(3 * i, 3 * i + 3) for i in range(k)]
-        mobile = [mobility(self.all.X[:, at], self.all.Y[:, at]) for at in places]
+        mobile = [self.at.recovers * mobility(self.all.X[:, at], self.all.Y[:, at]) for at in places]
         normals = zip(self.gap, before[:, 0], self.held[:, 0], mobile, strict=True)
         self.shifts = [normal_shift(element.contact, self.h, *each) for each in normals]
         self.bounces = self._bounces() if element.bounces else []
@@ -138,7 +138,7 @@ class EachContact(ContactImpulses):
 
         approach, owed = np.zeros(0), 0.0
         if self.bounces:
-            solution, left = without_gain(impulses, self.before, self.free, responded, memory.owed)
+            solution, left = without_gain(impulses, self.meets, self.free, responded, memory.owed)
             approach, after = np.array([each.approach for each in self.bounces]), self.free + responded(solution.p)
             normals = [x[: 3 * len(self.gap) : 3] for x in (solution.p, self.before, after)]
             taken = [braking(*each) for each in zip(approach, memory.approach, *normals, strict=True)]
@@ -149,7 +149,7 @@ class EachContact(ContactImpulses):
         p, turned, rows = np.split(solution.p, [3 * len(self.gap), n])
         impacts, friction, recovery = 0.0, 0.0, 0.0
         if self.system.layout.nw:
-            mean = 0.5 * (self.before[:n] + self._velocities(self.velocity(w)))
+            mean = 0.5 * (self.meets[:n] + self._velocities(self.velocity(w)))
             lost = -solution.p[:n] * mean
             normals = lost[: len(p) : 3]
             lifts = [recovered(heat, gap) for heat, gap in zip(normals, self.gap, strict=True)]
@@ -163,6 +163,12 @@ class EachContact(ContactImpulses):
         """Y p (nv,) of all impulses."""
         w = sparse_product(self.all.Y, p)
         return w if self.faces is None else sparse_product(self.of_faces.Y, w)
+
+    def _changes(self, kick: np.ndarray) -> np.ndarray:
+        """Of the velocities of all rows by a kick (nv,)."""
+        if self.faces is None:
+            return sparse_product(self.all.X.T, kick)
+        return sparse_product(self.faces.P, sparse_product(self.of_faces.X.T, kick))
 
     def _velocities(self, v: np.ndarray) -> np.ndarray:
         """Of contacts and moments, at velocities v (nv,) of the robot."""
@@ -188,7 +194,8 @@ class EachContact(ContactImpulses):
         contact, memory, normals = self.element.contact, self.touching.memory, slice(0, 3 * len(self.gap), 3)
         velocities = self.before[normals], self.free[normals], self.shifts
         last = zip(memory.approach, memory.contacts[::3], strict=True)
-        each = zip(self.touching.laws, self.gap, *velocities, last, strict=True)
+        jumps = [0.0] * len(self.gap) if self.at.jump is None else (self.meets - self.before)[normals]
+        each = zip(self.touching.laws, self.gap, *velocities, last, jumps, strict=True)
         return [bounced(contact, law, self.h, *numbers) for law, *numbers in each]
 
     def _shifted(self, bouncing: bool) -> np.ndarray:

@@ -88,7 +88,7 @@ class GatheredImpulses(ContactImpulses):
     def _nothing(self) -> dict[str, Any]:
         """The numbers of no solution."""
         memory = self.element.memory(np.zeros(self.element.size(self.system.model)))
-        return as_state(Solved(np.zeros(self.system.model.nv), memory, 0.0, 0.0, 0.0)) | {"done": 0.0}
+        return Solved(np.zeros(self.system.model.nv), memory, 0.0, 0.0, 0.0).numbers() | {"done": 0.0}
 
     def solved(self) -> Solved:
         """With the feet alone where nothing else is in reach of the ground, else with all candidates."""
@@ -174,7 +174,7 @@ class GatheredImpulses(ContactImpulses):
         if self.bounces:
             near = self.gathering.near(found, before, self.h, candidates)
             suffices = logical_and(suffices, near @ np.array(list(without_place.values())) < 0.5)
-        return {**as_state(solved), "done": where(suffices, 1.0, 0.0)}
+        return {**solved.numbers(), "done": where(suffices, 1.0, 0.0)}
 
     @property
     def _known(self) -> Any:
@@ -189,14 +189,14 @@ class GatheredImpulses(ContactImpulses):
 
         def few() -> dict[str, Any]:
             solved, missed, count = self._in_slots(where(enough, near, 0.0), k)
-            return {**as_state(solved), "missed": missed, "done": _fits(missed, count, k)}
+            return {**solved.numbers(), "missed": missed, "done": _fits(missed, count, k)}
 
         first = branch(enough, few, {"missed": np.zeros(len(gathering)), **self._nothing})
 
         def again(near: Any, missed: Any, *_: Any) -> dict[str, Any]:
             near = maximum(near, missed)
             solved, missed, count = self._in_slots(near, len(gathering))
-            return {"near": near, **as_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
+            return {"near": near, **solved.numbers(), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
         end = repeat(again, ROUNDS, {"near": near, **first}, "done")
         return {name: end[name] for name in first if name != "missed"}
@@ -255,11 +255,12 @@ class GatheredImpulses(ContactImpulses):
             w = pushed(p)
             return self._stacked(contacts(True).responses(w), sparse_product(self.row_carrier.X.T, w))
 
+        columns["meets"] = columns.get("meets", columns["before"])
         if self.bounces:
-            before, free = (
-                self._stacked(columns[x], y) for x, y in (("before", self.row_before), ("free", self.row_free))
+            meets, free = (
+                self._stacked(columns[x], y) for x, y in (("meets", self.row_meets), ("free", self.row_free))
             )
-            solution, left = without_gain(impulses, before, free, responded, self.at.memory.owed)
+            solution, left = without_gain(impulses, meets, free, responded, self.at.memory.owed)
         else:
             solution, left = impulses(True), 0.0
         p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
@@ -317,10 +318,11 @@ class GatheredImpulses(ContactImpulses):
         carrier = self.bodies.carrier(J)
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
-        alone, mobile = pushed_alone(gathering.groups_of(number) * pushing), mobility(carrier.X, carrier.Y)
+        alone = pushed_alone(gathering.groups_of(number) * pushing)
+        mobile = self.at.recovers * mobility(carrier.X, carrier.Y)
         asked = Asked(self.element, self.h, self.at.memory, gathering.turning)
-        last = Last(p, slip, held, approach)
-        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile)
+        last, jump = Last(p, slip, held, approach), None if self.at.jump is None else carrier.X.T @ self.at.jump
+        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile, jump)
         return columns | {"one_more": number + 1.0, "gap": gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -344,18 +346,13 @@ class GatheredImpulses(ContactImpulses):
         """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
         v1 = self.velocity(w)
 
-        def step(J: Any, before: Any, gap: Any, p: Any, turned: Any) -> dict[str, Any]:
-            lost = -0.5 * np.concatenate([p, turned]) * (before + J @ v1)
+        def step(J: Any, meets: Any, gap: Any, p: Any, turned: Any) -> dict[str, Any]:
+            lost = -0.5 * np.concatenate([p, turned]) * (meets + J @ v1)
             lift = recovered(lost[0], gap)
             return {"impact": lost[0] + lift, "friction": sum(lost[1:]), "lift": lift}
 
-        heat = mapped(step, {name: columns[name] for name in ("J", "before", "gap")} | {"p": p, "turned": turned})
+        heat = mapped(step, {name: columns[name] for name in ("J", "meets", "gap")} | {"p": p, "turned": turned})
         return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
-
-
-def as_state(x: Solved) -> dict[str, Any]:
-    """As the numbers of a loop."""
-    return {"w": x.w, "memory": x.memory.flat(), **{n: getattr(x, n) for n in ("impacts", "friction", "recovery")}}
 
 
 def _fits(missed: np.ndarray, count: Any, k: int) -> Any:

@@ -72,7 +72,15 @@ class Bounce(NamedTuple):
 
 
 def bounced(
-    contact: Contact, law: ContactLaw, h: Any, gap: Any, before: Any, free: Any, shift: Any, last: tuple[Any, Any]
+    contact: Contact,
+    law: ContactLaw,
+    h: Any,
+    gap: Any,
+    before: Any,
+    free: Any,
+    shift: Any,
+    last: tuple[Any, Any],
+    jump: Any = 0.0,
 ) -> Bounce:
     """The shift of a normal if what meets fast enough bounces.
 
@@ -80,16 +88,18 @@ def bounced(
     and the impulse of the step before. With a constant acceleration a, the surface is met at a speed w of
     w² = before² − 2 a x, x = gap − h/2 before being the gap at the start. The rebound u1 rises as high as e w does:
     u1² − 2 a x1 = e² w², where x1 = gap + h/2 u1 ends the step. Where that is below x1, the step brings the gap to
-    zero, and the next one has the rebound: until then the approach is remembered.
+    zero, and the next one has the rebound: until then the approach is remembered. jump: see `Situated`; a is then the
+    mean of those before and after the impact, so that an elastic one keeps the energy.
     """
     if is_zero(law.restitution):
         return Bounce(shift, 0.0)
     acceleration, waited, impulse = (free - before) / h, *last
     start = gap - 0.5 * h * before
-    square = maximum(before * before - 2.0 * acceleration * start, where(impulse > 0.0, waited, 0.0))
     half, e = 0.5 * h * acceleration, law.restitution
+    square = before * before - 2.0 * acceleration * start + jump * (before + half + 0.25 * jump)
+    square = maximum(square, where(impulse > 0.0, waited, 0.0))
     root = half * half + 2.0 * acceleration * gap + e * e * square
-    speed = where(root > 0.0, half + sqrt(maximum(root, 0.0)), 0.0)
+    speed = where(root > 0.0, half - 0.5 * jump + sqrt(maximum(root, 0.0)), 0.0)
     fast = logical_and(square > contact.rest_speed * contact.rest_speed, e > 0.0)
     meets = logical_and(fast, free + shift < 0.0)
     leaves = logical_and(meets, speed > 0.0)
@@ -164,12 +174,21 @@ class Asked:
         self.element, self.h, self.memory, self.about = element, h, memory, about
 
     def columns(
-        self, law: ContactLaw, gap: Any, before: np.ndarray, free: np.ndarray, last: Last, alone: Any, mobile: Any = 1.0
+        self,
+        law: ContactLaw,
+        gap: Any,
+        before: np.ndarray,
+        free: np.ndarray,
+        last: Last,
+        alone: Any,
+        mobile: Any = 1.0,
+        jump: np.ndarray | None = None,
     ) -> dict[str, Any]:
         """Of one contact, with velocities (3 + m,) before the step and after it without impulses.
 
         c: `free` with all that is added to it, and where contacts may bounce c_plain: without rebounds; mu; reach (m,):
         moment per normal impulse [m]. For the next step: held, waits; passed (1,): see the function of this name.
+        jump (3 + m,), of an impact: see `Situated`; with it meets (3 + m,), the velocities from which impulses act.
         """
         contact, h = self.element.contact, self.h
         stuck = was_stuck(last.p, last.slip)
@@ -188,8 +207,11 @@ class Asked:
             "waits": np.zeros(0),
             "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory)]),
         }
+        if jump is not None:
+            columns["meets"] = before + jump
         if self.element.bounces:
-            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (last.approach[0], last.p[0]))
+            of_normal = () if jump is None else (jump[0],)
+            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (last.approach[0], last.p[0]), *of_normal)
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
             shift = bounce.shift
         return columns | {"held": np.array([-shift, *held[1:]])}

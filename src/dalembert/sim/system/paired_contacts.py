@@ -21,7 +21,7 @@ from dalembert.spatial import Pose, cross
 
 from ..elements.contact import RigidContact
 from .contact_problem import Situated, Solved
-from .gathered_contacts import ROUNDS, GatheredImpulses, as_state
+from .gathered_contacts import ROUNDS, GatheredImpulses
 
 if TYPE_CHECKING:
     from .system import System
@@ -47,10 +47,10 @@ class PairedImpulses(GatheredImpulses):
             seen = [x <= AHEAD * y + NEAR for x, y in zip(moved, ahead, strict=True)]
             full = where(touching.lost > 0.0, 1.0, 0.0)
             done = where(reduce(logical_and, seen), 1.0, full)
-            return {"ahead": maximum(ahead, moved), **as_state(solved), "full": full, "done": done}
+            return {"ahead": maximum(ahead, moved), **solved.numbers(), "full": full, "done": done}
 
         nothing = Solved(np.zeros(self.system.model.nv), self.at.memory, 0.0, 0.0, 0.0)
-        begin = {"ahead": self.placed.ahead(self.v), **as_state(nothing), "full": 0.0, "done": 0.0}
+        begin = {"ahead": self.placed.ahead(self.v), **nothing.numbers(), "full": 0.0, "done": 0.0}
         end = repeat(attempt, ROUNDS, begin, "done")
         memory, before = self.element.memory(end["memory"]), self.at.memory
         failed = maximum(end["full"], where(end["done"] > 0.0, 0.0, 1.0))
