@@ -99,7 +99,7 @@ class _Forces:
         """The numbers of a solution; where there is none with what penetrates coming out, of one that holds it."""
 
         def attempt(recovers: Any, *_: Any) -> dict[str, Any]:
-            _, end = self.outcome(at._replace(recovers=recovers))
+            end = self.outcome(at._replace(recovers=recovers))[1]
             after, speed = self.element.memory(end["memory"]), self.element.contact.recovery_speed
             missed = logical_and(after.unsettled > at.memory.unsettled, after.residual > IN_VAIN * speed)
             return {"recovers": 0.0, **end, "done": where(missed, 0.0, 1.0)}
