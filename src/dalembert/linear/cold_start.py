@@ -18,7 +18,7 @@ from dalembert.math import logical_and, logical_not, logical_or, maximum, minimu
 
 from .cones import TINY, contact_block, contact_impulse_on_lanes, regular
 from .impulses import Carrier, constraint_impulses, contact_problem
-from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, largest, newton_correction, settled
+from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, at_work, largest, newton_correction, settled
 from .row_laws import ANY
 from .symmetric import factor
 from .zeros import mirrored, sparse_product
@@ -69,7 +69,7 @@ def impulses_one_beside_another(
     that falls slowly. Contacts of a pass do not wait for each other: they can be lanes of one vector.
     """
     places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
-    blocks, scale = [contact_block(G[at, at]) for at in places], largest(c)
+    blocks, scale = [contact_block(G[at, at]) for at in places], largest(at_work(c, len(mu)))
     finer = tolerance if finer is None else finer
     target = minimum(finer, WELL_WITHIN * tolerance)
 

@@ -38,7 +38,7 @@ from .cones import (
     yielding_contact,
 )
 from .general import solve
-from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, numbers, solved_problem
+from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, at_work, numbers, solved_problem
 from .order import elimination_order
 from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
@@ -182,7 +182,7 @@ class _EachContact(Problem):
     def __init__(
         self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], compliance: np.ndarray
     ) -> None:
-        self.all, self.c, self.mu, self.scale_of, self.M = carrier, c, mu, c, carrier.M
+        self.all, self.c, self.mu, self.scale_of, self.M = carrier, c, mu, at_work(c, len(mu)), carrier.M
         self.with_contacts = bool(len(mu))
         first = 3 * len(mu)
         self.places = [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(mu))]

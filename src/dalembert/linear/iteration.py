@@ -61,7 +61,7 @@ class Problem(ABC):
     with_contacts: bool
     aim: float = 1.0  # of the tolerance: what the first sweeps go on to
     sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
-    scale_of: np.ndarray  # velocities without impulses of contacts and rows
+    scale_of: np.ndarray  # velocities without impulses of contacts and rows that are at work
     added: float = 1.0  # errors of contacts add up to this times the largest one, as over bodies on each other
 
     @abstractmethod
@@ -280,6 +280,14 @@ class Iteration:
 def settled(change: Any, tolerance: Any, scale: Any) -> Any:
     """1 where a change of velocities is within the tolerance, or is rounding beside those at work, `scale`."""
     return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
+
+
+def at_work(c: np.ndarray, k: int) -> np.ndarray:
+    """Velocities c (3 k + n,) without impulses of k contacts and of rows, 0 of normals that open.
+
+    Gaps are part of these: what is far away, or 1e6 m for want of a corner, says nothing of rounding.
+    """
+    return np.array([minimum(x, 0.0) if i < 3 * k and i % 3 == 0 else x for i, x in enumerate(c)])
 
 
 def largest(x: Sequence[Any] | np.ndarray) -> Any:
