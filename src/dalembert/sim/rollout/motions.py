@@ -198,10 +198,11 @@ class Motions:
         return error
 
     def _stiff_cure(self) -> str:
-        """What helps where damping or a law is too stiff for the step."""
-        if self.stepping.system.contact is None:
-            return "'implicit-velocity' for stiff damping"
-        return "servos of actuators in the place of a stiff torque law"
+        """What helps where damping or a law is too stiff for the step, or loops are open."""
+        contact, loops = self.stepping.system.contact, self.stepping.model.closures
+        stiff = "servos of actuators in the place of a stiff torque law"
+        cure = stiff if contact is not None else "'implicit-velocity' for stiff damping"
+        return f"{cure}, a start with closed loops by robot.close_loops(q, v)" if loops else cure
 
 
 class Diverged(SimulationError):
