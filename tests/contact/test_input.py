@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, DalembertError, ModelBuilder, Robot
+from dalembert import Contact, DalembertError, ModelBuilder, Robot, scene
 from dalembert.contact.meshes import mesh_remarks
 from dalembert.model.geometry import Box, Polyhedron, Sphere
 from loose_bodies import ball, box, standing
@@ -157,3 +157,13 @@ def test_links_that_cannot_leave_the_ground_are_no_candidates() -> None:
         arm(lifts=False).stepper(contact=Contact())
     on_terrain = arm(lifts=False).contact_dynamics(*np.zeros((3, 2)), contact=Contact(terrain=lambda x, y: 0.1 * x))
     assert on_terrain.gap.shape == (9,)  # it may come nearer there
+
+
+def test_what_stands_in_the_world_and_is_not_touched_is_named() -> None:
+    table = {"table": Box([1.0, 1.0, 0.1]), "at": {"table": (0.0, 0.0, 0.3)}}
+    both = scene(ball=ball(), **table)
+    q, v = standing(0.46)
+    through = both.simulate(q, v, 0.01, step=2e-3, contact=Contact(ground=0.0))
+    assert any("pairs='ground' leaves out what stands in the world ('table')" in line for line in through.log)
+    on_it = both.simulate(q, v, 0.01, step=2e-3, contact=Contact(ground=0.0, pairs="all"))
+    assert not any("leaves out" in line for line in on_it.log)

@@ -10,9 +10,10 @@ from dalembert.algorithms import integrate, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.contact.bounds import body_radius, deepest
-from dalembert.contact.candidates import in_the_ground, law_sources
+from dalembert.contact.candidates import in_the_ground, law_sources, moves, named_shapes
 from dalembert.contact.meshes import mesh_remarks
 from dalembert.model import Model
+from dalembert.model.geometry import Plane
 
 SEEN, MOST_PLACES = 5e-3, 100  # [m] between places that are looked at on the way of half a step; at most so many
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
@@ -32,6 +33,9 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.nda
     if contact.model == "mujoco":
         return []
     patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
+    if names := _left_out(model, contact):
+        listed = ", ".join([*map(repr, names[:3]), *([f"… {len(names)} in all"] if len(names) > 3 else [])])
+        remarks.append(f"contact: pairs='ground' leaves out what stands in the world ({listed}): pairs='all' takes it")
     if names := in_the_ground(model, contact, q):
         remarks.append(
             f"contact: {', '.join(map(repr, names))} stays in the ground, however the joints move, and is left out"
@@ -54,6 +58,14 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.nda
         *remarks,
         f"contact: {point.name!r} starts {_length(-point.gap)} deep in what it touches, and {follows}: {cure}",
     ]
+
+
+def _left_out(model: Model, contact: Contact) -> list[str]:
+    """Names of the shapes that stand in a world in which something moves freely, and that nothing may touch."""
+    if contact.pairs != "ground" or not any(drifts(model, body) for body in model.bodies):
+        return []
+    shapes = [shape for shape in named_shapes(model) if not moves(model, shape.body)]
+    return [shape.name for shape in shapes if not isinstance(shape.geometry.shape, Plane)]
 
 
 def _passed(model: Model, patches: Sequence[Patch], q: np.ndarray, v: np.ndarray, step: float) -> list[str]:
