@@ -49,7 +49,7 @@ def library(what: str, arrays: Sequence[Any]) -> Library:
     if any(root != kind.name for _, root in foreign):
         mixed = " and ".join(sorted({root for _, root in foreign}))
         raise DalembertError(f"{what}: arrays of {mixed}, expected those of one library")
-    places = {kind.device(x) for x, _ in foreign}
+    places = {kind.device(x) for x, _ in foreign if not kind.is_traced(x)} or {None}
     if len(places) != 1:
         mixed = " and ".join("the host" if place is None else f"GPU {place}" for place in places)
         raise DalembertError(f"{what}: arrays on {mixed}, expected one device: move them first")
@@ -92,6 +92,10 @@ class Library(ABC):
     @abstractmethod
     def device(self, x: Any) -> int | None:
         """The device of x: the number of the GPU, or None."""
+
+    def is_traced(self, x: Any) -> bool:
+        """Whether x is a stand-in inside jit, vmap or grad, which is on no device yet."""
+        return False
 
     def dtype(self, x: Any) -> np.dtype:
         """The type of the numbers of x."""
@@ -242,8 +246,6 @@ class Jax(Library):
         return self.module.numpy
 
     def device(self, x: Any) -> int | None:
-        if self.is_traced(x):
-            return None
         devices = x.devices()
         if len(devices) != 1:
             raise DalembertError(f"a JAX array spread over {len(devices)} devices, expected one: gather it first")
@@ -254,7 +256,6 @@ class Jax(Library):
         return any(map(self.is_traced, arrays))
 
     def is_traced(self, x: Any) -> bool:
-        """Whether x is a stand-in inside jit, vmap or grad."""
         return isinstance(x, self.module.core.Tracer)
 
     def asarray(self, x: Any, dtype: np.dtype) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 from dalembert import DalembertError, Wrench, function, load
 from dalembert import math as dmath
+from dalembert.interop.kinds import Jax, library
 from tolerances import RECURSION, RECURSION32, SOLVE, assert_close
 
 
@@ -195,3 +196,16 @@ def test_jax_default_precision():
     result = jax.jit(robot.gravity)(q)
     assert result.dtype == np.float32
     assert_close(result, robot.gravity(np.zeros((4, 2))), RECURSION32)
+
+
+def test_stand_ins_of_a_transformation_are_on_no_device(jax, monkeypatch):
+    """As of an array on a GPU and one that is differentiated."""
+    places = []
+    monkeypatch.setattr(Jax, "device", lambda self, x: 3)
+
+    def seen(x):
+        places.append(library("test", [jax.numpy.ones(2), x]).place)
+        return x.sum()
+
+    jax.grad(seen)(jax.numpy.ones(2))
+    assert places == [3]
