@@ -76,12 +76,12 @@ def compute(
     check: bool = True,
 ) -> tuple[Any, ...]:
     """The numbers, without a gradient."""
+    if out is not None and isinstance(kind, Jax):
+        raise DalembertError(f"{call.name}: JAX arrays cannot be written to: omit out=")
     if kind.place is not None:
         from .device import run
 
         return run(call, kind, arrays, out, check)
-    if out is not None and isinstance(kind, Jax):
-        raise DalembertError(f"{call.name}: JAX arrays cannot be written to: omit out=")
     as_numpy = [kind.numpy(x) for x in arrays]
     if out is not None:
         several = isinstance(out, (tuple, list))
