@@ -166,7 +166,9 @@ def test_points_and_normals_of_smooth_sides_have_the_slopes_of_differences(a, b)
     assert np.quantile(error, 0.9) < SLOPE  # the others have two minima that are about as deep
 
 
-@pytest.mark.parametrize(("a", "b"), [("cylinder", "box"), ("wedge", "ellipsoid"), ("cone", "cylinder")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("cylinder", "box"), pytest.param("wedge", "ellipsoid", marks=pytest.mark.long), ("cone", "cylinder")]
+)
 def test_points_and_normals_of_round_sides_have_the_slopes_of_differences(a, b):
     def slopes(x, y):
         w = distance(SHAPES[a], pose(x), SHAPES[b], pose(y))

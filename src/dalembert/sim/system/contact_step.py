@@ -23,7 +23,7 @@ import numpy as np
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
-from dalembert.math import branch, logical_and, logical_or, repeat, where
+from dalembert.math import logical_and, logical_or, repeat, where
 from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
@@ -64,11 +64,9 @@ def contact_step(
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     at = Situated(h, v, bodies, bodies.kick(v, applied), memory)
-    forces = _Forces(system, element, applied)
-    if _all_can_rise(model, element.patches):
-        step, end = forces.outcome(at)
-    else:
-        step, end = forces.problem(at), forces.outcome_of_two(at)
+    step = _problem(system, element, at)
+    attempts = _Attempts(system, element, applied)
+    end = attempts.outcome(at) if attempts.several else _solved(step)
     solved = Solved(**{name: end[name] for name in Solved._fields} | {"memory": element.memory(end["memory"])})
     v1 = end["v1"]
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement())
@@ -81,47 +79,67 @@ def contact_step(
     return q1, e1
 
 
-class _Forces:
-    """All that acts in a step: contacts, and what else is applied."""
-
-    def __init__(self, system: System, element: RigidContact, applied: Applied) -> None:
-        self.system, self.element, self.applied = system, element, applied
-
-    def problem(self, at: Situated) -> ContactImpulses:
-        """What is solved for."""
-        if self.element.scene_room:
-            return PairedImpulses(self.system, self.element, at)
-        if self.element.slots:
-            return GatheredImpulses(self.system, self.element, at)
-        return EachContact(self.system, self.element, at, every_candidate(self.element, at))
-
-    def outcome_of_two(self, at: Situated) -> dict[str, Any]:
-        """The numbers of a solution; where there is none with what penetrates coming out, of one that holds it."""
-
-        def attempt(recovers: Any, *_: Any) -> dict[str, Any]:
-            end = self.outcome(at._replace(recovers=recovers))[1]
-            after, speed = self.element.memory(end["memory"]), self.element.contact.recovery_speed
-            missed = logical_and(after.unsettled > at.memory.unsettled, after.residual > IN_VAIN * speed)
-            return {"recovers": 0.0, **end, "done": where(missed, 0.0, 1.0)}
-
-        nothing = Solved(np.zeros(len(at.v)), at.memory, 0.0, 0.0, 0.0)
-        begin = {"recovers": 1.0, **nothing.numbers(), "v1": at.v, "done": 0.0}
-        return repeat(attempt, 2, begin, "done")
-
-    def outcome(self, at: Situated) -> tuple[ContactImpulses, dict[str, Any]]:
-        """The problem, the numbers of its solution, and the velocities v1 (nv,) after it."""
-        model, step = self.system.model, self.problem(at)
-        end = _solved(step)
-        if not self.element.bounces or all(drifts(model, body) for body in model.bodies):
-            return step, end
-        parted = at.parted(at.bodies.kick(end["v1"], self.applied))
-        rebounds = _rebounds(self.element, self.element.memory(end["memory"]))
-        return step, branch(rebounds, lambda: _solved(self.problem(parted)), end)
+def _problem(system: System, element: RigidContact, at: Situated) -> ContactImpulses:
+    if element.scene_room:
+        return PairedImpulses(system, element, at)
+    if element.slots:
+        return GatheredImpulses(system, element, at)
+    return EachContact(system, element, at, every_candidate(element, at))
 
 
 def _solved(step: ContactImpulses) -> dict[str, Any]:
+    """The numbers of the solution, and the velocities v1 (nv,) after it."""
     solved = step.solved()
     return solved.numbers() | {"v1": step.velocity(solved.w)}
+
+
+class _Attempts:
+    """A step that may have to be solved again, in the light of a first solution.
+
+    Where joints carry what rebounds, with forces of inertia after the impact as well as before it. Where no motion lets
+    all that penetrates come out, with that held as it is.
+    """
+
+    def __init__(self, system: System, element: RigidContact, applied: Applied) -> None:
+        self.system, self.element, self.applied, bodies = system, element, applied, system.model.bodies
+        self.parts = element.bounces and not all(drifts(system.model, body) for body in bodies)
+        self.holds = not _all_can_rise(system.model, element.patches)
+
+    @property
+    def several(self) -> bool:
+        """Whether one attempt may not be enough."""
+        return self.parts or self.holds
+
+    def outcome(self, at: Situated) -> dict[str, Any]:
+        """The numbers of the last solution, and the velocities v1 (nv,) after it."""
+
+        def attempt(kick: np.ndarray, jump: np.ndarray, parted: Any, recovers: Any, *_: Any) -> dict[str, Any]:
+            here = at._replace(kick=kick, jump=jump if self.parts else None, recovers=recovers if self.holds else 1.0)
+            end = _solved(_problem(self.system, self.element, here))
+            part, hold = self._again(at, end, parted, recovers)
+            if self.parts:
+                split = at.parted(at.bodies.kick(end["v1"], self.applied))
+                kick, jump = where(part, split.kick, kick), where(part, split.jump, jump)
+            state = {"kick": kick, "jump": jump, "parted": where(part, 1.0, parted)}
+            return {
+                **state,
+                "recovers": where(hold, 0.0, recovers),
+                **end,
+                "done": where(part, 0.0, where(hold, 0.0, 1.0)),
+            }
+
+        nothing = Solved(np.zeros(len(at.v)), at.memory, 0.0, 0.0, 0.0)
+        begin = {"kick": at.kick, "jump": np.zeros(len(at.v)), "parted": 0.0, "recovers": 1.0}
+        return repeat(
+            attempt, 1 + self.parts + self.holds, {**begin, **nothing.numbers(), "v1": at.v, "done": 0.0}, "done"
+        )
+
+    def _again(self, at: Situated, end: dict[str, Any], parted: Any, recovers: Any) -> tuple[Any, Any]:
+        """Whether the step is to be parted by an impact, and whether what penetrates is to be held."""
+        after, speed = self.element.memory(end["memory"]), self.element.contact.recovery_speed
+        part = logical_and(_rebounds(self.element, after), parted < 0.5) if self.parts else False
+        missed = logical_and(after.unsettled > at.memory.unsettled, after.residual > IN_VAIN * speed)
+        return part, logical_and(missed, recovers > 0.5) if self.holds else False
 
 
 def _rebounds(element: RigidContact, memory: Memory) -> Any:
