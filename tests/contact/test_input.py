@@ -167,3 +167,16 @@ def test_what_stands_in_the_world_and_is_not_touched_is_named() -> None:
     assert any("pairs='ground' leaves out what stands in the world ('table')" in line for line in through.log)
     on_it = both.simulate(q, v, 0.01, step=2e-3, contact=Contact(ground=0.0, pairs="all"))
     assert not any("leaves out" in line for line in on_it.log)
+
+
+@pytest.mark.parametrize(
+    ("terrain", "said"),
+    [
+        (lambda x, y: max(x, y), r"terrain: a traced value .* dalembert\.math\.where"),
+        (lambda x: x, "terrain: .*takes 1 positional argument"),
+        (lambda x, y: None, r"terrain: .*expected z\(x, y\)"),
+    ],
+)
+def test_terrains_that_are_no_function_of_two_numbers(terrain, said: str) -> None:
+    with pytest.raises(DalembertError, match=said):
+        box().rollout(*standing(1.0), contact=Contact(terrain=terrain))

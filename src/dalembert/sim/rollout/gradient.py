@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute import Interrupted
 from dalembert.functions.guards import function_call
 from dalembert.graph import jacobian
 from dalembert.interop import is_foreign
@@ -53,7 +54,11 @@ def rollout_gradient(
     if any(map(is_foreign, plan.arguments)):
         raise DalembertError("rollout_gradient: expected NumPy arrays: rollouts of other libraries' have gradients")
     arguments = [np.asarray(x, float) for x in plan.arguments]
-    q_way, e_way = motions(*arguments, threads=threads, check=True)
+    try:
+        q_way, e_way = motions(*arguments, threads=threads, check=True)
+    except Interrupted as error:
+        said = f"rollout_gradient: interrupted after {error.passes} of {motions.steps} steps, before there were slopes"
+        raise Interrupted(said, error.passes) from None
     n, nq = model.nv, model.nq
     t = np.arange(1, motions.count + 1) * (motions.every * motions.step)
     values = _loss(model, loss)(t[:, None], q_way, e_way[..., :n])  # (…, count, 1 + nq + nv)

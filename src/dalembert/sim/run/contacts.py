@@ -96,7 +96,7 @@ class Contacts:
         power = np.einsum("tki,tki->tk", tangential, slip)
         return {
             "signorini": np.maximum(-self.gap, 0.0),
-            "complementarity": self.normal_force * np.maximum(self.gap, 0.0),
+            "complementarity": self.normal_force * np.where(self.gap < 0.5 * FAR, np.maximum(self.gap, 0.0), 0.0),
             "dissipation": np.abs(most * np.linalg.norm(slip, axis=-1) + power),
             "cone": np.maximum(np.linalg.norm(tangential, axis=-1) - most, 0.0),
         }

@@ -25,6 +25,11 @@ class Recorder:
         self.grid = np.append(np.arange(1, count) * (record or 0.0), duration)
         self._next = 0
 
+    @property
+    def end(self) -> float:
+        """The time of the last record [s]."""
+        return float(self._rows[-1][0][-1])
+
     def driven(self, u: np.ndarray) -> None:
         """Set what drives the start, if that was not known before."""
         if self._rows[0][3] is None:

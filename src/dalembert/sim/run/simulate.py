@@ -200,7 +200,7 @@ class _Simulation:
             error.run = self._result(recorder)
             raise
         except KeyboardInterrupt:
-            self.log.append(f"interrupted at t = {self.state.t:.6g} s of {duration:g} s")
+            self.log.append(f"interrupted at t = {recorder.end:.6g} s of {duration:g} s")
         finally:
             self.progress.close()
         return self._result(recorder)
