@@ -140,7 +140,8 @@ class Contacts:
         if self.unsettled > self.crowded:
             lines.append(
                 f"contact: {_steps(self.unsettled - self.crowded)} did not reach the tolerance; the laws of contact "
-                f"are missed there by up to about {self.worst:.1e} m/s: take shorter steps, or fewer points on one face"
+                f"are missed there by up to about {self.worst:.1e} m/s: take shorter steps, fewer points on one face, "
+                "or less friction where a light link jams"
             )
         over = self.ratio > 1.0 + OVER
         for k in np.flatnonzero(over.any(axis=0)):
