@@ -102,14 +102,13 @@ def value_and_slope(height: Callable[[Any, Any], Any], x: Any, y: Any) -> tuple[
 def _height(height: Callable[[Any, Any], Any], at: np.ndarray) -> Any:
     try:
         z = np.asarray(height(at[0], at[1]), object)
-        number = z.shape != () or isinstance(z[()], Scalar) or float(z[()])
+        if z.shape == ():
+            return z[()] if isinstance(z[()], Scalar) else at[0].lift(float(z[()]))
     except DalembertError as error:
         raise DalembertError(f"terrain: {error}") from None
     except Exception as error:
         raise DalembertError(f"terrain: {error}: expected z(x, y) [m] of arithmetic and dalembert.math") from error
-    if z.shape != ():
-        raise DalembertError(f"terrain: height(x, y) gave shape {z.shape}, expected one number")
-    return z[()] if isinstance(z[()], Scalar) else at[0].lift(number)
+    raise DalembertError(f"terrain: height(x, y) gave shape {z.shape}, expected one number")
 
 
 @dataclass(frozen=True, eq=False)

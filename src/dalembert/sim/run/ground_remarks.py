@@ -26,10 +26,8 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.nda
     """
     if contact is None:
         falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
-        remark = (
-            "contact: none is given: only torques and elements hold the base up; contact=dalembert.Contact() is a floor"
-        )
-        return [remark] if falls else []
+        remark = "there is no ground: only torques and elements hold the base up; contact=dalembert.Contact() has one"
+        return [f"contact: {remark}"] if falls else []
     if contact.model == "mujoco":
         return []
     patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
