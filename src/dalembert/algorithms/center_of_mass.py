@@ -31,12 +31,17 @@ def total_mass(model: Model) -> Any:
 
 def first_moment(model: Model, q: np.ndarray) -> tuple[Any, np.ndarray]:
     """Mass [kg] and first moment Σ mᵢ cᵢ (3,) about the world's origin, in world axes [kg·m], for q (nq,)."""
+    m, h = first_moment_in_base(model, q)
+    X = joint_pose(model.bodies[0], q)
+    return m, X.R @ h + m * X.p
+
+
+def first_moment_in_base(model: Model, q: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Mass [kg] and first moment Σ mᵢ cᵢ (3,) about the origin of the base, in its axes [kg·m], for q (nq,)."""
     m = [body.inertia.mass for body in model.bodies]
     h = [body.inertia.moment for body in model.bodies]
-    for body in reversed(model.bodies):  # tips to root: h_P = R h + m p
+    for body in reversed(model.bodies[1:]):  # tips to root: h_P = R h + m p
         X, m_i, h_i = joint_pose(body, q), m[body.index], h[body.index]
-        if body.parent < 0:
-            return m_i, X.R @ h_i + m_i * X.p
         m[body.parent] = m[body.parent] + m_i
         h[body.parent] = h[body.parent] + X.R @ h_i + m_i * X.p
-    raise AssertionError("a model has at least its base")
+    return m[0], h[0]

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.model import Model
 from dalembert.spatial import Pose
 
-from .center_of_mass import center_of_mass, centroid
+from .center_of_mass import centroid, first_moment_in_base
 from .composite import composites
 from .kinematics import joint_pose, poses
 from .regroup import regrouped
@@ -29,7 +29,15 @@ def centroidal_momentum(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarra
         V_P = V[body.parent] if body.parent >= 0 else np.zeros(6)
         V.append(X[body.index].inverse_motion(V_P) + body.joint.subspace(q[body.q]) @ v[body.v])
     H = carried(model, X, [mass.momentum(V_i) for mass, V_i in zip(regrouped(model), V, strict=True)])
-    return Pose(X[0].R, X[0].p - center_of_mass(model, q)).force(H[0])
+    return _about_centroid(model, q, X[0].R, H[0])
+
+
+def _about_centroid(model: Model, q: np.ndarray, R: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """A wrench or momentum F (6,) of the base about the centre of mass, along the world's axes.
+
+    The place of the base is left out: far from the origin, a difference of places has lost its last digits.
+    """
+    return Pose(R, -(R @ centroid(model, *first_moment_in_base(model, q)))).force(F)
 
 
 def centroidal_momentum_matrix(model: Model, q: np.ndarray) -> np.ndarray:
@@ -54,7 +62,7 @@ def centroidal_momentum_rate(model: Model, q: np.ndarray, v: np.ndarray, a: np.n
     robot from outside, weight included. O(n).
     """
     X, _, F = body_wrenches(model, q, v, a, gravity=np.zeros(3))
-    return Pose(X[0].R, X[0].p - center_of_mass(model, q)).force(carried(model, X, F)[0])
+    return _about_centroid(model, q, X[0].R, carried(model, X, F)[0])
 
 
 def composite_inertia(model: Model, q: np.ndarray) -> np.ndarray:

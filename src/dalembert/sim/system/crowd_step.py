@@ -65,7 +65,7 @@ def crowd_step(
     at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), memory)
     step = CrowdImpulses(system, element, at, linked, loose, loose.moving(q_half, v, h, applied))
     solved = step.solved()
-    v1 = loose.velocities(q_half, step.loose_velocities)
+    v1 = loose.changed(q_half, v, step.loose_changes)
     v1[linked.v] = step.velocity(solved.w)
     q1, v_end = crowd_drifted(system, scene, q_half, v1, 0.5 * h, step.displacement())
 
@@ -177,7 +177,7 @@ class CrowdImpulses(ContactImpulses):
         for part in scene.parts:
             here = LooseBodies(system, part), element, moving, next(memories), h
             self.kinds.append(LinkImpulses(at, linked, motions, *here) if part.of_links else SceneImpulses(*here))
-        self.loose_velocities = np.zeros((len(scene.loose), SIZE))
+        self.loose_changes = np.zeros((len(scene.loose), SIZE))
 
     def _problem(self, bouncing: bool, finer: Any) -> CrowdProblem:
         kinds: list[Sweeps] = []
@@ -233,10 +233,10 @@ class CrowdImpulses(ContactImpulses):
         return self._result(problem, solution, left)
 
     def _result(self, problem: CrowdProblem, solution: ConstraintImpulses, left: Any) -> Solved:
-        """The velocities of loose bodies, and what the step remembers."""
+        """The changes of velocities of loose bodies, and what the step remembers."""
         pushed = problem.pushed(solution.p)
         motion, start = self.moving.motion, SIZE * self.joints
-        self.loose_velocities = motion[:, 10:16] + motion[:, 16:22] + pushed[start:].reshape(-1, SIZE)
+        self.loose_changes = motion[:, 16:22] + pushed[start:].reshape(-1, SIZE)
         w = problem.of_joints(pushed) / self.root
         (parts, rows), slips = problem.split(solution.p), problem.slips(solution.slip)
         lost, owed = [0.0, 0.0, 0.0], 0.0

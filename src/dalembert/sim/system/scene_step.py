@@ -56,7 +56,7 @@ def scene_step(
     memory = element.memory(layout.by_element(z)[system.contact_number])
     step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), memory, h)
     solved = step.solved(bool(layout.nw))
-    v1 = bodies.velocities(q_half, step.after(solved.w))
+    v1 = bodies.changed(q_half, v, step.changes(solved.w))
     q1, v_end = bodies.drifted(q_half, v1, 0.5 * h)
 
     states = layout.by_element(z + h * system.state_rates(applied))
@@ -158,20 +158,20 @@ class LooseBodies:
         world = np.array([*np.eye(3).ravel(), 0.0, 0.0, 0.0, 0.0])
         return Moving(np.concatenate([moving["placed"], world[None]]), moving["motion"], moving["inertia"])
 
-    def velocities(self, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
-        """v (nv,) of velocities of centres of mass and angular velocities (n, 6)."""
+    def changed(self, q: np.ndarray, v: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """v (nv,) with changes (n, 6) of velocities of centres of mass and of angular velocities, along world axes."""
 
-        def one(com: Any, q: Any, motion: Any) -> dict[str, Any]:
+        def one(com: Any, q: Any, v: Any, change: Any) -> dict[str, Any]:
             R = so3.from_quaternion(q[3:])
-            spin = R.T @ motion[3:]
-            return {"v": np.concatenate([spin, R.T @ motion[:3] - cross(spin, com)])}
+            spin = R.T @ change[3:]
+            return {"v": v + np.concatenate([spin, R.T @ change[:3] - cross(spin, com)])}
 
-        items = {"com": self.constants["com"], "q": self._by_body(q, self.q), "motion": motion}
-        rows = mapped(one, items)["v"]
-        v = np.zeros(self.model.nv, object)
+        items = {"com": self.constants["com"], "q": self._by_body(q, self.q), "v": self._by_body(v, self.v)}
+        rows = mapped(one, items | {"change": changes})["v"]
+        v1 = v.astype(object)
         for place, row in zip(self.v, rows, strict=True):
-            v[place] = row
-        return v
+            v1[place] = row
+        return v1
 
 
 class SceneImpulses:
@@ -185,10 +185,9 @@ class SceneImpulses:
         self.touching = bodies.scene.touching(moving.placed)
         self.columns = self._columns(self.touching, self._remembered(self.touching.number))
 
-    def after(self, w: np.ndarray) -> np.ndarray:
-        """(n, 6): velocities at the end of the step."""
-        motion = self.moving.motion
-        return motion[:, 10:16] + motion[:, 16:22] + w
+    def changes(self, w: np.ndarray) -> np.ndarray:
+        """(n, 6) of velocities in the step, by contacts w (n, 6) and all other forces."""
+        return self.moving.motion[:, 16:22] + w
 
     def solved(self, accounts: bool) -> SceneSolution:
         """All impulses on their laws; accounts: with the heat that they make."""
