@@ -209,6 +209,8 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in arguments.scenes:
         kind = name.rstrip("0123456789")
+        if kind not in ("stack", "bin", "among") or kind == name or (kind == "among" and not arguments.robot):
+            parser.error(f"{name!r}: expected stack4, bin30 or the like, or among30 with --robot")
         n = int(name[len(kind) :])
         if kind == "among":
             among(arguments.robot, n)

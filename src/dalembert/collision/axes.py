@@ -6,11 +6,12 @@ feature that is found is held, and the depth computed from it in closed form, fo
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import held, logical_and, maximum, sqrt, where
+from dalembert.math import held, logical_and, sqrt, where
 from dalembert.model.geometry import Box
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
@@ -45,19 +46,22 @@ class Candidate(NamedTuple):
     feature: Feature
 
 
-def overlap(a: Any, b: Any, X_AB: Pose, wanted: Any) -> Witness:
-    """The least overlap of two of `Segment`, `Box` and `Hull`, in A's frame; where it is not wanted, anything."""
-    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X)), X_AB, 14)
+def overlap(a: Any, b: Any, X_AB: Pose, wanted: Any, level: Any = 0.0) -> Witness:
+    """The least overlap of two of `Segment`, `Box` and `Hull`, in A's frame; where it is not wanted, anything.
+
+    level [m]: of overlaps that differ by less, that along a face of A is taken, then that along a face of B.
+    """
+    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X, level)), X_AB, 14)
     return _witness(_restored(held(numbers)).feature, X_AB)
 
 
-def _best(a: Any, b: Any, X_AB: Pose) -> Candidate:
+def _best(a: Any, b: Any, X_AB: Pose, level: Any) -> Candidate:
     """The feature along whose normal the shapes are farthest apart, or overlap least."""
-    swapped = X_AB.inverse()
+    of_a, of_b = _face_candidates(a, b, X_AB, FACE_A), _face_candidates(b, a, X_AB.inverse(), FACE_B)
     best = Candidate(LEAST, Feature(FACE_A, *np.zeros((4, 3))))
-    for candidate in (*_face_candidates(a, b, X_AB, FACE_A), *_face_candidates(b, a, swapped, FACE_B)):
-        best = _larger(best, candidate)
-    return _larger(best, _edge_candidate(a, b, X_AB))
+    for candidates in (of_a, of_b, [_edge_candidate(a, b, X_AB)]):
+        best = _larger(best, reduce(_larger, candidates), level) if candidates else best
+    return best
 
 
 # ---- faces
@@ -180,11 +184,11 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
 # ---- features
 
 
-def _larger(x: Candidate, y: Candidate) -> Candidate:
-    """The one with the larger separation; x of equal ones."""
-    better = y.separation > x.separation
+def _larger(x: Candidate, y: Candidate, level: Any = 0.0) -> Candidate:
+    """The one with the larger separation; x of those that differ by less than `level` [m]."""
+    better = y.separation > x.separation + level
     feature = Feature(*(where(better, new, old) for old, new in zip(x.feature, y.feature, strict=True)))
-    return Candidate(maximum(x.separation, y.separation), feature)
+    return Candidate(where(better, y.separation, x.separation), feature)
 
 
 def _flat(candidate: Candidate) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.math import logical_not, maximum, sqrt, where
+from dalembert.math import logical_and, logical_not, maximum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
@@ -69,8 +69,12 @@ def core(shape: Any) -> tuple[Any, Any]:
     raise DalembertError(f"a {type(shape).__name__} has distances to the ground only")
 
 
-def between(a: Any, b: Any, X_AB: Pose) -> Witness:
-    """The witness of two cores, in A's frame."""
+def between(a: Any, b: Any, X_AB: Pose, level: float = 0.0) -> Witness:
+    """The witness of two cores, in A's frame.
+
+    level: of their size, a distance up to which flat shapes count as touching, with the normal of a face if there is
+    one: the direction between points so near to each other is rounding, and equal faces would take turns.
+    """
     match a, b:
         case Segment(), Segment():
             return _segments(a, b, X_AB)
@@ -89,7 +93,7 @@ def between(a: Any, b: Any, X_AB: Pose) -> Witness:
     if all(isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point) for shape in (a, b)):
         first, second = (shape if isinstance(shape, Ellipsoid) else None for shape in (a, b))
         return between_ellipsoids(first, second, X_AB, extent(a) + extent(b))
-    return _convex(a, b, X_AB)
+    return _convex(a, b, X_AB, level)
 
 
 def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
@@ -128,14 +132,16 @@ def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
     return chosen(apart, outside, w)
 
 
-def _convex(a: Any, b: Any, X_AB: Pose) -> Witness:
+def _convex(a: Any, b: Any, X_AB: Pose, level: float) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
     near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size)
     if isinstance(a, ROUND) or isinstance(b, ROUND):
         deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
         return moving(a, b, X_AB, chosen(apart, near, deep), size)
-    return chosen(apart, near, overlap(a, b, X_AB, logical_not(apart)))
+    if level:
+        apart = logical_and(apart, near.distance > level * size)
+    return chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), level * size))
 
 
 def extent(shape: Any) -> Any:

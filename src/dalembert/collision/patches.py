@@ -25,6 +25,7 @@ from .ground import Ground, plane
 from .supports import face, tangents
 from .witness import FAR, Witness, inflated
 
+LEVEL = 3e-8  # of the size: what stands flat to this keeps the same normal from step to step, and so comes to rest
 WIDTH = 1e-4  # of the size: edges are seen as this wide, so that those that are almost parallel meet along a line
 ROUNDING = 1e-9  # of the size: a corner this far outside still counts
 NARROW = 1e-4  # a polygon that is narrower than this part of its length is a line
@@ -48,7 +49,7 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Witness]:
     if _is_round(core_a) or _is_round(core_b):
         return [distance(a, X_a, b, X_b)]
     X_AB = X_a.inverse() @ X_b
-    deepest = between(core_a, core_b, X_AB)
+    deepest = between(core_a, core_b, X_AB, LEVEL)
     points = _patch(core_a, core_b, X_AB, deepest)
     local = [inflated(w, radius_a, radius_b) for w in points]
     return [Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal) for w in local]

@@ -15,7 +15,7 @@ from .crowd_part import solved_crowd
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import Carrier, Moment, Rows, constraint_impulses
-from .iteration import ConstraintImpulses
+from .iteration import ConstraintImpulses, is_precise
 from .link_contacts import LinkContacts, LinkSweeps
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
@@ -62,6 +62,7 @@ __all__ = [
     "flat",
     "gram",
     "impulses_from_rest",
+    "is_precise",
     "is_zero",
     "largest_size",
     "looped_impulses",

@@ -18,7 +18,8 @@ from .zeros import sparse_product
 SWEEPS, STEPS, ROUNDS = 12, 40, 4  # at most: sweeps, then rounds of Newton steps and sweeps
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
 SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
-STIFFEST, RESOLVED = 1e-7, 1e-12  # the least share where numbers have more than this resolution, as of float64
+STIFFEST = 1e-7  # the least share where numbers are precise
+RESOLVED = 1e-12  # a share of numbers that float64 keeps and float32 loses
 CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
 SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
 FINE = 4  # Newton steps towards a finer change than the tolerance
@@ -145,7 +146,7 @@ class Iteration:
         self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
         self.finest = finer if finer is tolerance else finer * clip(finer / maximum(tolerance, 1.0 / ANY), DEEPER, 1.0)
         self.with_contacts = problem.with_contacts
-        self.stiffest = where(scale + RESOLVED * scale > scale, STIFFEST, STIFF)
+        self.stiffest = where(is_precise(scale), STIFFEST, STIFF)
 
     def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
@@ -280,6 +281,11 @@ class Iteration:
 def settled(change: Any, tolerance: Any, scale: Any) -> Any:
     """1 where a change of velocities is within the tolerance, or is rounding beside those at work, `scale`."""
     return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
+
+
+def is_precise(x: Any) -> Any:
+    """Whether a program computes in float64, told by a number x above 0 that it computes."""
+    return x + RESOLVED * x > x
 
 
 def at_work(c: np.ndarray, k: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.contact import Contact, ContactLaw
-from dalembert.linear import ANY, is_zero
+from dalembert.linear import ANY, is_precise, is_zero
 from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
@@ -20,6 +20,7 @@ from .impulses import RECOVERED
 PASSED = 0.25  # of the way of a contact in a step: a depth that is not from curved ways and surfaces
 SINGULAR = 1e-3  # of the mobility of its tangents: that of a normal that joints hardly move
 AT_REST = 10.0  # times the tolerance: what slides more slowly before a step is at rest, as far as that step can tell
+MICROMETRE = 1e-6  # [m]: a gap that float32 hardly tells from none
 STILL = 1e-6  # [m/s]: a contact whose velocity changes less in a drift does not roll
 
 
@@ -55,12 +56,14 @@ def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mob
     before: its velocity before the step; held: that at which it is at rest, see `rolling_velocity`. What a turning body
     does not need to come out at once may wait, so that this takes no work. mobile: its `mobility`: what joints hardly
     move, as the tip of an arm that is stretched straight down, comes out the more slowly.
-    Gaps that the tolerance cannot tell from none are none: closing them would shake bodies at rest by as much as the
-    last step's error.
+    Gaps that the tolerance or the precision cannot tell from none are none: closing them would shake bodies at rest by
+    as much as the last step's error.
     """
     closing = gap * (1.0 / h)  # one division for all contacts
     out = mobile * maximum(RECOVERED * closing, -contact.recovery_speed)
-    shift = where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, closing, out))
+    size, least = absolute(gap), contact.tolerance * h
+    none = where(is_precise(1.0 + size), least, maximum(least, MICROMETRE))
+    shift = where(size < none, 0.0, where(gap > 0.0, closing, out))
     return minimum(shift, maximum(shift - held, before))
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .system import Applied, System
 
 NOTHING = np.zeros((1, 1))  # a table that is not used
-FINEST = 1e-3  # of the tolerance: the least that is asked for, of bodies at rest
+FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at rest
 HALF = np.triu_indices(3)  # of a symmetric matrix
 
 
