@@ -9,9 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from dalembert.collision import FAR
+from dalembert.contact.mujoco_points import shape_points
+from dalembert.model.geometry import Box, Capsule, Sphere
 from dalembert.sim.elements import mujoco as soft_constraints
+from dalembert.spatial import Pose
 from mujoco_twin import SOFT, Twin, mj, scene
-from tolerances import ITERATED, assert_close
+from tolerances import COMPUTED, ITERATED, assert_close
 
 MOTION = 1e-9  # beside the largest number, after hundreds of steps: rounding that contacts amplify
 OPTIONS = ('cone="elliptic" impratio="7"', 'cone="pyramidal"')
@@ -65,15 +69,15 @@ def turn(axis: np.ndarray, angle: float) -> np.ndarray:
     return np.array([np.cos(0.5 * angle), *(np.sin(0.5 * angle) * axis / np.linalg.norm(axis))])
 
 
-Pose = tuple[np.ndarray, np.ndarray]  # of the second shape in the first: position and quaternion
+Place = tuple[np.ndarray, np.ndarray]  # of the second shape in the first: position and quaternion
 
 
-def anywhere(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
+def anywhere(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
     q = rng.normal(size=4)
     return rng.uniform(-1.0, 1.0, 3) * (one.half + two.half.max()), q / np.linalg.norm(q)
 
 
-def _on_face(rng: np.random.Generator, one: Solid, two: Solid, q: np.ndarray, shift: float) -> Pose:
+def _on_face(rng: np.random.Generator, one: Solid, two: Solid, q: np.ndarray, shift: float) -> Place:
     """On a random face, so that its lowest point is a little inside."""
     k = rng.integers(3)
     axes = np.array([rotated(q, x) for x in np.eye(3)]).T
@@ -84,25 +88,25 @@ def _on_face(rng: np.random.Generator, one: Solid, two: Solid, q: np.ndarray, sh
     return p, q
 
 
-def laid(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
+def laid(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
     """Face on face, at any angle, anywhere."""
     q = times(turn(np.eye(3)[rng.integers(3)], rng.uniform(0.0, 6.0)), EXACT[rng.integers(4)])
     return _on_face(rng, one, two, q, 0.7)
 
 
-def nearly_laid(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
+def nearly_laid(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
     """As `laid` but for a small tilt."""
     p, q = laid(rng, one, two)
     return p, times(turn(rng.normal(size=3), 10.0 ** rng.uniform(-7.0, -2.0)), q)
 
 
-def stacked(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
-    """Aligned to the last digit, one above the other or shifted."""
-    q = EXACT[rng.integers(len(EXACT))]
+def stacked(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
+    """Aligned to the last digit, one above the other or shifted; boxes also at right angles, but for rounding."""
+    q = EXACT[rng.integers(4 if two.radius else len(EXACT))]
     return _on_face(rng, one, two, q / np.linalg.norm(q), rng.choice([0.0, 0.5]))
 
 
-def edge_on_edge(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
+def edge_on_edge(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
     """Near an edge of the first, turned about a diagonal."""
     k = rng.integers(3)
     diagonal = rng.choice([-1.0, 1.0], 3) * (1.0 - np.eye(3)[k])
@@ -112,16 +116,16 @@ def edge_on_edge(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
     return diagonal * (one.half + 0.7 * rng.uniform(0.5, 1.0) * two.half) + along, q
 
 
-def corner_on_face(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
+def corner_on_face(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
     q = times(turn(np.array([1.0, -1.0, 0.1 * rng.normal()]), 0.95532 + 0.2 * rng.normal()), EXACT[rng.integers(4)])
     return _on_face(rng, one, two, q, 0.4)
 
 
-def deep(rng: np.random.Generator, one: Solid, two: Solid) -> Pose:
+def deep(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
     return 0.3 * rng.normal(size=3) * one.half, anywhere(rng, one, two)[1]
 
 
-# No capsule lies exactly along a face: there the last digit of the poses says whether MuJoCo has one point or two.
+# No capsule lies exactly along a face: there the last digit of its pose says whether MuJoCo has one point or two.
 POSES = {
     "boxes": (anywhere, laid, nearly_laid, stacked, edge_on_edge, corner_on_face, deep),
     "capsules": (anywhere, nearly_laid, stacked, edge_on_edge, corner_on_face, deep),
@@ -130,7 +134,7 @@ COUNTS = (1, pytest.param(10, marks=pytest.mark.long))
 
 
 def compare(
-    twin: Twin, one: Solid, two: Solid, pose: Callable[..., Pose], rng: np.random.Generator, count: int
+    twin: Twin, one: Solid, two: Solid, pose: Callable[..., Place], rng: np.random.Generator, count: int
 ) -> None:
     """`count` states in which the two touch."""
     left = count
@@ -154,7 +158,7 @@ def put(twin: Twin, at: np.ndarray, base: np.ndarray, p: np.ndarray, q: np.ndarr
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("pose", POSES["boxes"])
-def test_boxes(pose: Callable[..., Pose], option: str, count: int, rng: np.random.Generator) -> None:
+def test_boxes(pose: Callable[..., Place], option: str, count: int, rng: np.random.Generator) -> None:
     for one, two in [*product(BOXES[:3], BOXES), (BOXES[3], BOXES[3])]:
         compare(pair(one, two, option, LAWS[rng.integers(4)]), Solid.of(one), Solid.of(two), pose, rng, count)
 
@@ -162,7 +166,7 @@ def test_boxes(pose: Callable[..., Pose], option: str, count: int, rng: np.rando
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("pose", POSES["capsules"])
-def test_capsules_on_boxes(pose: Callable[..., Pose], option: str, count: int, rng: np.random.Generator) -> None:
+def test_capsules_on_boxes(pose: Callable[..., Place], option: str, count: int, rng: np.random.Generator) -> None:
     for one, two in product(BOXES, CAPSULES):
         compare(pair(one, two, option, LAWS[rng.integers(4)]), Solid.of(one), Solid.of(two), pose, rng, count)
 
@@ -192,6 +196,18 @@ def test_ties(two: tuple[float, ...], p: tuple[float, ...], q: np.ndarray, conta
     ours, theirs = twin.accelerations()
     assert twin.d.ncon == contacts
     assert_close(ours, theirs, ITERATED)
+
+
+def test_a_capsule_without_length_is_a_sphere(rng: np.random.Generator) -> None:
+    """On any side of a box; MuJoCo itself has none."""
+    box, X = Box(np.array([0.2, 0.3, 0.4])), Pose.identity()
+    for _ in range(20):
+        at = Pose(np.eye(3), rng.uniform(-1.0, 1.0, 3) * [0.2, 0.25, 0.3])
+        one, none = shape_points(Capsule(0.1, 0.0), at, box, X, 0.0)
+        (same,) = shape_points(Sphere(0.1), at, box, X, 0.0)
+        assert none.distance == FAR
+        assert_close(one.distance, same.distance, COMPUTED)
+        assert_close([one.position, one.normal], [same.position, same.normal], COMPUTED)
 
 
 FIXED = """<geom name="table" type="box" size=".5 .4 .1" pos="0 0 -.1" euler="0 0 10"/>

@@ -62,8 +62,9 @@ def capsule_box(
     limit = reach + 2.0 * (radius + segment.length + b[0] + b[1] + b[2])  # MuJoCo's, in m beside m²
     nearest = _nearest(segment, b, limit)
     step, second = _second(segment, b, axis, nearest)
+    line = where(length > 0.0, 1.0, 0.0)  # else it is a sphere, which MuJoCo's capsules never are
     points = []
-    for place, exists in ((nearest.place, nearest.exists), (nearest.place + step, second)):
+    for place, exists in ((nearest.place, nearest.exists + 1.0 - line), (nearest.place + step, second * line)):
         centre = product(X_b.R, segment.middle + place * segment.half) + X_b.p
         distance, position, normal = _sphere_box(product(X_b.R.T, centre - X_b.p), radius, b)
         points.append((where(exists > 0.5, distance, FAR), X_b.p + X_b.R @ position, X_b.R @ normal))
@@ -101,7 +102,7 @@ def _on_edge(segment: Segment, b: np.ndarray, j: int, corner: np.ndarray) -> tup
     inverse = 1.0 / where(crossing, determinant, 1.0)
     along, place = (ss * e - es * s) * inverse, (ee * s - es * e) * inverse
     end = where(along > 1.0, 1.0, where(along < -1.0, -1.0, 0.0))
-    place = where(end == 0.0, place, (s - end * es) / ss)
+    place = where(end == 0.0, place, (s - end * es) / where(crossing, ss, 1.0))
     stop = clip(place, -1.0, 1.0)
     along = where(stop == place, where(end == 0.0, along, end), (e - stop * es) / ee)
     end = where(along > 1.0, 1.0, where(along < -1.0, -1.0, end))
