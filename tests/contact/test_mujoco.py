@@ -357,13 +357,14 @@ def test_a_height_field_is_the_ground() -> None:
 @pytest.mark.usefixtures("places")
 def test_slopes_are_those_of_the_solution() -> None:
     jax = pytest.importorskip("jax", reason="gradients are those of JAX: pip install jax")
-    twin = Twin(scene(CONES[1], FLOOR.format("") + BODY.format(0.1, SHAPES["sphere"], 'condim="4"')))
-    q, v, tau = np.array([0, 0, 0.1, 1, 0, 0, 0.0]), np.array([0.1, 0.5, 0.2, 0.3, 0.1, -0.2]), np.zeros(6)
+    bodies = "".join(BODY.format(z, SHAPES["sphere"], 'condim="4"') for z in (0.1, 2.0))  # one touches nothing
+    twin = Twin(scene(CONES[1], FLOOR.format("") + bodies))
+    q, v, tau = twin.d.qpos.copy(), np.tile([0.1, 0.5, 0.2, 0.3, 0.1, -0.2], 2), np.zeros(12)
 
     def a(v):
         return twin.robot.contact_dynamics(q, v, tau, contact=SOFT).a
 
     jax.config.update("jax_enable_x64", True)
     slopes = jax.jacobian(a)(jax.numpy.array(v))
-    for k, e in enumerate(np.eye(6)):
+    for k, e in enumerate(np.eye(12)):
         assert_close(slopes[:, k], (a(v + 1e-6 * e) - a(v - 1e-6 * e)) / 2e-6, 10 * SLOPE)

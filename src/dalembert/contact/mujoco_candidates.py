@@ -56,6 +56,11 @@ class Parameters:
     margin: float
     gap: float
 
+    @property
+    def reach(self) -> float:
+        """Up to which distance points are looked for; those beyond the margin have no force."""
+        return self.margin + self.gap
+
 
 @dataclass(frozen=True)
 class MujocoPatch:
@@ -95,7 +100,7 @@ class MujocoPatch:
         )
         if isinstance(self.a, Ground):
             return terrain_points(self.a, self.b, X_b)
-        points = shape_points(self.a, X_a, self.b, X_b)
+        points = shape_points(self.a, X_a, self.b, X_b, self.parameters.reach)
         return [point.flipped() for point in points] if self.flipped else points
 
 
@@ -221,11 +226,11 @@ def _pairs(
     model: Model, mujoco: Mujoco, contact: Contact, shapes: list[Solid]
 ) -> Iterator[tuple[Solid, Solid, Parameters]]:
     """Pairs of shapes, with their parameters: those of <pair>, then all that the masks let touch."""
-    by_name = {shape.name: shape for shape in shapes}
+    numbers = {shape.name: k for k, shape in enumerate(shapes)}
     listed = set()
     for pair in mujoco.pairs:
-        if pair.a in by_name and pair.b in by_name:
-            one, two = by_name[pair.a], by_name[pair.b]
+        if pair.a in numbers and pair.b in numbers:
+            one, two = (shapes[k] for k in sorted((numbers[pair.a], numbers[pair.b])))
             listed.add(frozenset((one.name, two.name)))
             if _wanted(model, contact, one, two):
                 yield one, two, _stated(pair)

@@ -1,8 +1,9 @@
 """Where MuJoCo lets two shapes touch: the same points, normals and tangents.
 
 A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, and an
-ellipsoid in 1. Spheres and capsules meet spheres, capsules, boxes and cylinders in the nearest points, which are
-unique; two parallel capsules in 2. All other pairs take the points of this package, of which there may be others.
+ellipsoid in 1. Spheres meet spheres, capsules, boxes and cylinders in the nearest points, which are unique; so do two
+capsules, in 2 where they are parallel. A capsule meets a box in up to 2 points (`mujoco_capsule_box`), a box meets a
+box in up to 8 (`mujoco_boxes`). All other pairs take the points of this package, of which there may be others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
+
+from .mujoco_boxes import box_box
+from .mujoco_capsule_box import capsule_box
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
@@ -58,13 +62,20 @@ def contact_axes(normal: np.ndarray, tangent: np.ndarray | None = None) -> np.nd
     return np.array([normal, first, cross(normal, first)])
 
 
-def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Point]:
-    """Contact points of two shapes placed in the world, in MuJoCo's order; those that do not exist now are far away."""
+def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, reach: Any) -> list[Point]:
+    """Contact points of two shapes placed in the world, in MuJoCo's order; those that do not exist now are far away.
+
+    reach [m]: margin and gap, within which MuJoCo looks for them.
+    """
     if isinstance(a, Plane):
         on_plane = PLANE.get(type(b))
         return house_points(a, X_a, b, X_b) if on_plane is None else on_plane(X_a.R @ a.normal, X_a.p, b, X_b)
     if isinstance(a, Capsule) and isinstance(b, Capsule):
         return _capsules(a, X_a, b, X_b)
+    if isinstance(a, Capsule) and isinstance(b, Box):
+        return [Point(*x) for x in capsule_box(a.radius, a.length, X_a, 0.5 * b.size, X_b, reach)]
+    if isinstance(a, Box) and isinstance(b, Box):
+        return [Point(*x) for x in box_box(0.5 * a.size, X_a, 0.5 * b.size, X_b, reach)]
     return house_points(a, X_a, b, X_b)
 
 

@@ -228,8 +228,8 @@ def _elliptic(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scale = np.array([mu, *block.friction])
     U = scale * x
     N, square = U[0], U[1:] @ U[1:]
-    T = sqrt(square)
-    still = T < LEAST
+    still = square < LEAST * LEAST
+    T = where(still, 0.0, sqrt(where(still, 1.0, square)))  # with a slope at 0, where empty slots are
     sticks, opened = mu * N + T <= 0.0, mu * T <= N
     along = 1.0 / where(still, 1.0, T)
     slide = D[0] / (mu * mu * (1.0 + mu * mu))

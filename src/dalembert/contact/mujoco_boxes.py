@@ -1,0 +1,266 @@
+"""Where MuJoCo lets two boxes touch.
+
+Two boxes are separated most, or overlap least, along one of 15 axes: a normal of a face of either, or what is
+perpendicular to an edge of each. Along a normal, a face of one box, the reference, is a rectangle, and the face of the
+other one that looks at it a parallelogram: they touch at the corners of what both have in common, at most 8. Along the
+other axes two edges touch, in one point.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.collision import FAR
+from dalembert.math import abs as absolute
+from dalembert.math import branch, clip, logical_and, logical_not, logical_or, maximum, minimum, sqrt, visit, where
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import cross, dot
+
+POINTS = 8  # corners of what a rectangle and a parallelogram have in common
+SLACK = 1e-13  # of all half sizes: boxes this much farther apart than they reach still touch
+PARALLEL = 1e-16  # the squared sine of an angle below which two edges have no axis of their own
+BIAS = 1e-6  # the part of its separation by which an axis of edges must be better than those before it
+ALONG = 0.99  # the cosine of an angle below which an axis of edges is that of the best face,
+WORSE = 0.05  # unless the face's separation is worse by this part of it
+TIE = 1e-15  # MuJoCo's smallest number
+UNCLEAR = 1e-9  # a component of the normal of edges that is this small does not tell which edge it is
+SAME = 1e-14  # squared, beside the reference's size: corners this near are one
+ROUNDING = 1e-12  # of an edge: a corner of the reference this far outside the parallelogram counts
+CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+
+
+class Faces(NamedTuple):
+    """The best axis of a face: separation [m], whether it is the second box's, and which of its axes, as 0, 0, 1."""
+
+    separation: Any
+    second: Any
+    unit: np.ndarray
+
+
+class Edges(NamedTuple):
+    """The best axis of two edges: separation [m], or the faces' with `found` 0.
+
+    axis (3,): in axes of the first box, either way. first (3,), second (3,): along which axis of each box its edge is.
+    """
+
+    separation: Any
+    found: Any
+    axis: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+class Placed(NamedTuple):
+    """Two boxes: half sizes a and b, the second one's axes R and middle p_b in axes of the first, and the first's p_a
+    in those of the second."""
+
+    a: np.ndarray
+    b: np.ndarray
+    R: np.ndarray
+    p_b: np.ndarray
+    p_a: np.ndarray
+
+
+def box_box(a: np.ndarray, X_a: Pose, b: np.ndarray, X_b: Pose, reach: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """Distance, position and normal of 8 points of boxes with half sizes a and b; those that do not exist are far away.
+
+    reach [m]: margin and gap; boxes that are farther apart do not touch.
+    """
+    R = np.array([product(X_b.R.T, axis) for axis in X_a.R.T])
+    between = X_b.p - X_a.p
+    boxes = Placed(a, b, R, product(X_a.R.T, between), product(X_b.R.T, -between))
+    faces = _faces(boxes)
+    edges, most = _edges(boxes, faces)
+    touching = most <= reach + SLACK * (sum(a) + sum(b))
+    on_edges = logical_and(edges.found > 0.5, logical_not(_is_of_face(boxes, faces, edges)))
+    far = {"distance": np.full(POINTS, FAR), "position": np.zeros((POINTS, 3)), "normal": np.array([0.0, 0.0, 1.0])}
+
+    def face() -> dict[str, Any]:
+        return _face_points(boxes, faces, X_a, X_b)
+
+    def edge() -> dict[str, Any]:
+        distance, position, normal = _edge_point(boxes, edges)
+        first = np.arange(POINTS) == 0
+        position = np.where(first[:, None], X_a.p + X_a.R @ position, 0.0)
+        return {"distance": np.where(first, distance, FAR), "position": position, "normal": X_a.R @ normal}
+
+    found = branch(logical_and(touching, logical_not(on_edges)), face, far)
+    found = branch(logical_and(touching, on_edges), edge, found)
+    return [(*row, found["normal"]) for row in zip(found["distance"], found["position"], strict=True)]
+
+
+def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """M x, each sum from the left: where two things are equally near, rounding decides which one MuJoCo takes."""
+    return np.array([dot(row, x) for row in M])
+
+
+def _faces(boxes: Placed) -> Faces:
+    """Of equal ones the first, those of the first box first."""
+    a, b, R, p_b, p_a = boxes
+    sizes = absolute(R)
+    best = Faces(-FAR, 0.0, np.zeros(3))
+    for second, (p, half, radius) in enumerate(((p_b, a, product(sizes, b)), (p_a, b, product(sizes.T, a)))):
+        for i, unit in enumerate(np.eye(3)):
+            separation = absolute(p[i]) - half[i] - radius[i]
+            best = chosen(separation > best.separation, Faces(separation, float(second), unit), best)
+    return best
+
+
+def chosen(condition: Any, one: Any, other: Any) -> Any:
+    """One of two named tuples, entry by entry."""
+    return type(one)(*(where(condition, x, y) for x, y in zip(one, other, strict=True)))
+
+
+def _edges(boxes: Placed, faces: Faces) -> tuple[Edges, Any]:
+    """The best axis of two edges, and the largest separation along all axes."""
+    a, b, R, p_b, _ = boxes
+    none = np.zeros(3)
+    best, most = Edges(faces.separation, 0.0, none, none, none), faces.separation
+    for first in np.eye(3):
+        for j, second in enumerate(np.eye(3)):
+            across = cross(first, R[:, j])
+            squared = dot(across, across)
+            distinct = squared >= PARALLEL
+            axis = across / sqrt(where(distinct, squared, 1.0))
+            radii = dot(a, absolute(axis)) + dot(b * (1.0 - second), absolute(product(R.T, axis)))
+            separation = absolute(dot(axis, p_b)) - radii
+            most = where(distinct, maximum(most, separation), most)
+            better = separation - BIAS * absolute(separation) > best.separation
+            better = reduce(logical_and, (better, separation > faces.separation, distinct))
+            best = chosen(better, Edges(separation, 1.0, axis, first, second), best)
+    return best, most
+
+
+def _is_of_face(boxes: Placed, faces: Faces, edges: Edges) -> Any:
+    """Whether the axis of the edges is about that of the best face, and hardly better."""
+    normal = where(faces.second > 0.5, product(boxes.R, faces.unit), faces.unit)
+    enough = faces.separation + WORSE * absolute(faces.separation) + TIE
+    return logical_and(absolute(dot(edges.axis, normal)) > ALONG, edges.separation < enough)
+
+
+def _edge_point(boxes: Placed, edges: Edges) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Distance, position and normal, in axes of the first box: halfway between the nearest points of two edges.
+
+    Where the normal is about that of a face, two edges of that face are equally far along it: the nearest pair counts.
+    """
+    a, b, R, p_b, _ = boxes
+    n = where(dot(edges.axis, p_b) < 0.0, -1.0, 1.0) * edges.axis
+    of_b = product(R.T, n)
+    corner_a, corner_b = (np.array([where(x >= 0.0, 1.0, -1.0) for x in y]) * z for y, z in ((n, a), (of_b, -b)))
+    others = [np.array([where(absolute(x) < UNCLEAR, -1.0, 1.0) for x in y]) for y in (n, of_b)]
+    least, on_a, on_b = FAR, np.zeros(3), np.zeros(3)
+    for sides_a in (corner_a, corner_a * others[0]):
+        for sides_b in (corner_b, corner_b * others[1]):
+            one, two = _nearest_points(boxes, edges, (1.0 - edges.first) * sides_a, (1.0 - edges.second) * sides_b)
+            squared = dot(two - one, two - one)
+            nearer = squared < least
+            least, on_a, on_b = where(nearer, squared, least), where(nearer, one, on_a), where(nearer, two, on_b)
+    return dot(on_b - on_a, n), 0.5 * (on_a + on_b), n
+
+
+def _nearest_points(
+    boxes: Placed, edges: Edges, middle_a: np.ndarray, middle_b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of an edge of each box, whose middles are in its own axes: two points (3,) in axes of the first."""
+    u, w = edges.first, product(boxes.R, edges.second)
+    half_a, half_b = dot(edges.first, boxes.a), dot(edges.second, boxes.b)
+    middle_b = product(boxes.R, middle_b) + boxes.p_b
+    cosine, between = dot(u, w), middle_b - middle_a
+    along_u, along_w, squared_sine = dot(u, between), dot(w, between), 1.0 - cosine * cosine
+    parallel = squared_sine < TIE
+    s = where(parallel, 0.0, (along_u - cosine * along_w) / where(parallel, 1.0, squared_sine))
+    s = clip(s, -half_a, half_a)
+    t = clip(cosine * s - along_w, -half_b, half_b)
+    s = clip(along_u + cosine * t, -half_a, half_a)
+    return middle_a + s * u, middle_b + t * w
+
+
+def turned(unit: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """x in turned axes, the third of which is that of the unit vector."""
+    turned = [np.roll(x, -k - 1) for k in range(3)]
+    return where(unit[0] > 0.5, turned[0], where(unit[1] > 0.5, turned[1], turned[2]))
+
+
+def _face_points(boxes: Placed, faces: Faces, X_a: Pose, X_b: Pose) -> dict[str, Any]:
+    """The corners of what the reference and the other one's face have in common, halfway between both."""
+    first = faces.second < 0.5
+    half, other = (turned(faces.unit, where(first, boxes.a, boxes.b)), where(first, boxes.b, boxes.a))
+    p = turned(faces.unit, where(first, boxes.p_b, boxes.p_a))
+    r = np.array([turned(faces.unit, axis) for axis in where(first, boxes.R, boxes.R.T).T]).T
+    side = where(p[2] >= 0.0, 1.0, -1.0)
+    up = np.array([1.0, 1.0, side])  # z leaves the reference
+    corners, u, w = _parallelogram(half, other, up * p, up[:, None] * r)
+    rows = _common(half, corners, u, w)
+    X = Pose(where(first, X_a.R, X_b.R), where(first, X_a.p, X_b.p))
+    axes = np.array([turned(faces.unit, row) for row in X.R])  # as columns those of the reference, in the world
+    heights = [side * (half[2] + where(row[2] < FAR, 0.5 * row[2], 0.0)) for row in rows]
+    position = [X.p + axes @ np.array([row[0], row[1], z]) for row, z in zip(rows, heights, strict=True)]
+    normal = where(first, side, -side) * axes[:, 2]
+    return {"distance": rows[:, 2], "position": np.array(position), "normal": normal}
+
+
+def _parallelogram(half: np.ndarray, other: np.ndarray, p: np.ndarray, r: np.ndarray) -> Any:
+    """Corners (4, 3) in turn, from the middle of the reference, and the edges u and w that join them.
+
+    The face of a box with half sizes `other`, middle p and axes r that looks most at the reference.
+    """
+    steep = absolute(r[2])
+    last = logical_and(steep[2] > steep[0], steep[2] > steep[1])
+    middle = logical_and(steep[1] > steep[0], logical_not(last))
+    unit = np.array([where(logical_or(last, middle), 0.0, 1.0), where(middle, 1.0, 0.0), where(last, 1.0, 0.0)])
+    size, axes = turned(unit, other), np.array([turned(unit, row) for row in r])
+    centre = p - where(axes[2, 2] > 0.0, 1.0, -1.0) * size[2] * axes[:, 2] - half * np.array([0.0, 0.0, 1.0])
+    u, w = size[0] * axes[:, 0], size[1] * axes[:, 1]
+    return [centre + x * u + y * w for x, y in CORNERS], 2.0 * u, 2.0 * w
+
+
+def _common(half: np.ndarray, corners: list[np.ndarray], u: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """(8, 3): the corners of what the rectangle and the parallelogram have in common; those that are far do not exist.
+
+    Each lies on an edge of the parallelogram, where that enters or leaves the rectangle, or is one of the rectangle's.
+    """
+    exists, rows = [], []
+    for one, two in zip(corners, (*corners[1:], corners[0]), strict=True):
+        in_both, start, end = _cut(half, one, two)
+        exists += [in_both, in_both]
+        rows += [start, end]
+    area = u[0] * w[1] - u[1] * w[0]
+    for sides in CORNERS:
+        at = half[:2] * sides - corners[2][:2]
+        x, y = (at[0] * w[1] - at[1] * w[0]) / area, (u[0] * at[1] - u[1] * at[0]) / area
+        exists.append(maximum(absolute(x - 0.5), absolute(y - 0.5)) <= 0.5 + ROUNDING)
+        rows.append(np.array([*(half[:2] * sides), corners[2][2] + x * u[2] + y * w[2]]))
+    near = SAME * dot(half[:2], half[:2])
+
+    def keep(table: Any, count: Any, exists: Any, row: Any) -> dict[str, Any]:
+        distances = [dot(row[:2] - x[:2], row[:2] - x[:2]) + where(count > k, 0.0, FAR) for k, x in enumerate(table)]
+        new = logical_and(exists > 0.5, reduce(minimum, distances) >= near)
+        return {"count": count + where(new, 1.0, 0.0), "to": np.array([where(new, count, -1.0)]), "rows": row[None]}
+
+    items = {"exists": np.array([where(x, 1.0, 0.0) for x in exists]), "row": np.array(rows)}
+    everything = np.tile(np.arange(float(POINTS)), (len(rows), 1))
+    return visit(keep, items, np.tile([0.0, 0.0, FAR], (POINTS, 1)), everything, {"count": 0.0})["table"]
+
+
+def _cut(half: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Whether some of an edge is in the rectangle, and its ends (3,): cut by the four sides, one after the other.
+
+    Where it lies along a side but for rounding, it may be cut anywhere, as MuJoCo's is: hence this order.
+    """
+    exists = 1.0
+    for k in (0, 1):
+        for sign in (1.0, -1.0):
+            out = [sign * x[k] - half[k] for x in (start, end)]
+            crosses = out[0] * out[1] < 0.0
+            t = out[0] / where(crosses, out[0] - out[1], 1.0)
+            at = start + where(crosses, t, 0.0) * (end - start)
+            beyond = [x > 0.0 for x in out]
+            exists = where(logical_and(*beyond), 0.0, exists)
+            start, end = (  # where only one end is beyond the side, and the other one on it, that is all there is
+                where(beyond[0], where(crosses, at, end), start),
+                where(beyond[1], where(crosses, at, start), end),
+            )
+    return exists > 0.5, start, end
