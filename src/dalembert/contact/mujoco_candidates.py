@@ -95,7 +95,7 @@ class MujocoPatch:
         )
         if isinstance(self.a, Ground):
             return terrain_points(self.a, self.b, X_b)
-        points = shape_points(self.a, X_a, self.b, X_b)
+        points = shape_points(self.a, X_a, self.b, X_b, self.parameters.margin)
         return [point.flipped() for point in points] if self.flipped else points
 
 

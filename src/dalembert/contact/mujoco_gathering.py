@@ -151,9 +151,10 @@ class _Group:
         ordered = [(p.first, p.second) if p.flipped else (p.second, p.first) for p in self.pairs]
         self.bodies = np.array([[world if k == WORLD else k for k in both] for both in ordered])
         places = [np.concatenate([pose_numbers(p.placement_a), pose_numbers(p.placement_b)]) for p in self.pairs]
-        self.placed = {"size_a": self.a.sizes, "size_b": self.b.sizes, "places": np.array(places)}
         self.numbers = np.array([members, first_points[list(members)]], float).T  # of each pair, and its first point
         self.margins = np.array([p.parameters.margin for p in self.pairs])
+        sizes = {"size_a": self.a.sizes, "size_b": self.b.sizes}
+        self.placed = {**sizes, "places": np.array(places), "margin": self.margins}
 
     def near(self, X: Sequence[Pose]) -> tuple[np.ndarray, Any]:
         """The numbers (pairs,) in the group of those pairs that may touch, and how many they are."""
@@ -181,7 +182,7 @@ class _Group:
 
         def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
             placed = {name: lookup(x, number) for name, x in self.placed.items()}
-            (pair, point), margin = lookup(self.numbers, number), lookup(self.margins, number)
+            (pair, point), margin = lookup(self.numbers, number), placed["margin"]
             to, rows = [], []
             for i, each in enumerate(self._points(poses, **placed)):
                 touches = each.distance < margin
@@ -222,11 +223,11 @@ class _Group:
         a, b = between_segments(centre_a, half_a, centre_b, half_b)
         return dot(a - b, a - b) < reach * reach
 
-    def _points(self, poses: np.ndarray, size_a: Any, size_b: Any, places: Any) -> list[Point]:
+    def _points(self, poses: np.ndarray, size_a: Any, size_b: Any, places: Any, margin: Any) -> list[Point]:
         X_a, X_b = pose_of(poses[0]) @ pose_of(places[:WIDTH]), pose_of(poses[1]) @ pose_of(places[WIDTH:])
         if isinstance(self.first.a, Ground):
             return terrain_points(self.first.a, self.b.shape(size_b), X_b)
-        points = shape_points(self.a.shape(size_a), X_a, self.b.shape(size_b), X_b)
+        points = shape_points(self.a.shape(size_a), X_a, self.b.shape(size_b), X_b, margin)
         return [point.flipped() for point in points] if self.first.flipped else points
 
 

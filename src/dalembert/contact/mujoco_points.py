@@ -1,8 +1,9 @@
 """Where MuJoCo lets two shapes touch: the same points, normals and tangents.
 
 A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, and an
-ellipsoid in 1. Spheres and capsules meet spheres, capsules, boxes and cylinders in the nearest points, which are
-unique; two parallel capsules in 2. All other pairs take the points of this package, of which there may be others.
+ellipsoid in 1. Spheres and capsules meet spheres, capsules and boxes in the nearest points, which are unique; two
+parallel capsules in 2. For cylinders see `mujoco_convex`. All other pairs take the points of this package, of which
+there may be others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
+
+from .mujoco_convex import convex_points
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
@@ -58,13 +61,15 @@ def contact_axes(normal: np.ndarray, tangent: np.ndarray | None = None) -> np.nd
     return np.array([normal, first, cross(normal, first)])
 
 
-def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Point]:
+def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> list[Point]:
     """Contact points of two shapes placed in the world, in MuJoCo's order; those that do not exist now are far away."""
     if isinstance(a, Plane):
         on_plane = PLANE.get(type(b))
         return house_points(a, X_a, b, X_b) if on_plane is None else on_plane(X_a.R @ a.normal, X_a.p, b, X_b)
     if isinstance(a, Capsule) and isinstance(b, Capsule):
         return _capsules(a, X_a, b, X_b)
+    if (type(a), type(b)) in ((Capsule, Cylinder), (Cylinder, Cylinder), (Cylinder, Box)):
+        return [Point(x.distance, x.position, x.normal) for x in convex_points(a, X_a, b, X_b, margin)]
     return house_points(a, X_a, b, X_b)
 
 
