@@ -25,6 +25,11 @@ OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
 ALONG = 0.0888  # sine of the angle to which a line lies in a side
 EDGE_ON = 1e-5  # of a unit normal: below it, it is across an axis
 TINY = 1e-30
+POINTS: dict[tuple[type, type], int] = {
+    (Capsule, Cylinder): 2,
+    (Cylinder, Cylinder): 4,
+    (Cylinder, Box): 4,
+}  # of each pair of shapes
 # corners of the sides of a box, in turn, as signs of the two other axes: first of the side towards + axis, then −
 SIDES = {
     0: (((1, 1), (1, -1), (-1, -1), (-1, 1)), ((1, -1), (1, 1), (-1, 1), (-1, -1))),

@@ -20,7 +20,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Pl
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .mujoco_convex import convex_points
+from .mujoco_convex import POINTS, convex_points
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
@@ -68,7 +68,7 @@ def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> lis
         return house_points(a, X_a, b, X_b) if on_plane is None else on_plane(X_a.R @ a.normal, X_a.p, b, X_b)
     if isinstance(a, Capsule) and isinstance(b, Capsule):
         return _capsules(a, X_a, b, X_b)
-    if (type(a), type(b)) in ((Capsule, Cylinder), (Cylinder, Cylinder), (Cylinder, Box)):
+    if (type(a), type(b)) in POINTS:
         return [Point(x.distance, x.position, x.normal) for x in convex_points(a, X_a, b, X_b, margin)]
     return house_points(a, X_a, b, X_b)
 
