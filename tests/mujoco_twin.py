@@ -54,13 +54,16 @@ class Twin:
                 v[body.v] = np.concatenate([self.d.qvel[body.v][3:], R.T @ linear])
         return q, v
 
-    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+    def accelerations(self, compiled: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Ours and MuJoCo's (nv,), the latter along our axes."""
         mj.mj_forward(self.m, self.d)
         q, v = self.state
-        element = mujoco_constraints(self.robot.model, self.contact, None)
-        tree = self.robot.model.without("friction", "loops")
-        ours = element.balance(tree, q, v, np.zeros(self.robot.nv), {}).a.astype(float)
+        if compiled:
+            ours = self.robot.contact_dynamics(q, v, np.zeros(self.robot.nv), contact=self.contact).a
+        else:
+            element = mujoco_constraints(self.robot.model, self.contact, None)
+            tree = self.robot.model.without("friction", "loops")
+            ours = element.balance(tree, q, v, np.zeros(self.robot.nv), {}).a.astype(float)
         theirs = self.d.qacc.copy()
         for body in self.robot.model.bodies:
             if body.joint.kind == "free":

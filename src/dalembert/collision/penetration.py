@@ -32,7 +32,7 @@ DIRECTIONS = around(9)  # 11° apart
 AROUND = [(np.cos(t), np.sin(t)) for t in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False)]
 PASSES = 60
 SETTLED = 1e-12  # of the size of the shapes: the overlap gets no smaller
-MISSES = 2.0  # passes in which it got no smaller: across an edge the rounding of the normal counts
+MISSES = 3.0  # passes in which it got no smaller: across an edge the rounding of the normal counts
 STILL = 1e-7  # [rad]: the normal does not turn
 GAP = 0.03  # of the size of the shapes: how far they are moved apart
 SINGULAR = 1e-12  # of the squares of the last changes: what is smaller says nothing about how steps shrink

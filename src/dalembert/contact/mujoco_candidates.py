@@ -19,6 +19,7 @@ from dalembert.spatial import Pose
 
 from .candidates import WORLD, moves, named_shapes
 from .contact import DEFAULTS, GROUND, Contact
+from .mujoco_convex import POINTS
 from .mujoco_points import Point, in_order, shape_points, terrain_points
 from .mujoco_weights import Mobility, mobility
 
@@ -91,6 +92,11 @@ class MujocoPatch:
         laws += [*parameters.friction_solref, parameters.margin, parameters.gap, self.linear, self.angular]
         return [self.first, self.second, self.flipped, self.grounded, len(self.names), *places, *laws]
 
+    def count(self, X: Sequence[Pose]) -> int:
+        """The number of its points, which may take long to compute."""
+        known = POINTS.get((type(self.a), type(self.b)))
+        return len(self.points(X)) if known is None else known
+
     def points(self, X: Sequence[Pose]) -> list[Point]:
         """One for each name, with normals from the second body to the first; X: the poses of all bodies."""
         one, two = (self.first, self.second) if self.flipped else (self.second, self.first)
@@ -129,7 +135,7 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
             "conaffinity meet, and a plane in the file or ground=…"
         )
     X = poses(model, weights.q)
-    return tuple(_named(patch, len(patch.points(X))) for patch in patches)
+    return tuple(_named(patch, patch.count(X)) for patch in patches)
 
 
 def _named(patch: MujocoPatch, count: int) -> MujocoPatch:

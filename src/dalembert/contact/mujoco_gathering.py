@@ -152,9 +152,10 @@ class _Group:
         self.bodies = np.array([[world if k == WORLD else k for k in both] for both in ordered])
         places = [np.concatenate([pose_numbers(p.placement_a), pose_numbers(p.placement_b)]) for p in self.pairs]
         reaches = np.array([p.parameters.reach for p in self.pairs])
-        self.placed = {"size_a": self.a.sizes, "size_b": self.b.sizes, "places": np.array(places), "reach": reaches}
         self.numbers = np.array([members, first_points[list(members)]], float).T  # of each pair, and its first point
         self.margins = np.array([p.parameters.margin for p in self.pairs])
+        sizes = {"size_a": self.a.sizes, "size_b": self.b.sizes}
+        self.placed = {**sizes, "places": np.array(places), "reach": reaches}
 
     def near(self, X: Sequence[Pose]) -> tuple[np.ndarray, Any]:
         """The numbers (pairs,) in the group of those pairs that may touch, and how many they are."""
@@ -182,7 +183,7 @@ class _Group:
 
         def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
             placed = {name: lookup(x, number) for name, x in self.placed.items()}
-            (pair, point), margin = lookup(self.numbers, number), lookup(self.margins, number)
+            (pair, point), margin = lookup(self.numbers, number), placed["margin"]
             to, rows = [], []
             for i, each in enumerate(self._points(poses, **placed)):
                 touches = each.distance < margin

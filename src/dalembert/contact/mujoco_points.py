@@ -3,7 +3,8 @@
 A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, and an
 ellipsoid in 1. Spheres meet spheres, capsules, boxes and cylinders in the nearest points, which are unique; so do two
 capsules, in 2 where they are parallel. A capsule meets a box in up to 2 points (`mujoco_capsule_box`), a box meets a
-box in up to 8 (`mujoco_boxes`). All other pairs take the points of this package, of which there may be others.
+box in up to 8 (`mujoco_boxes`), a cylinder what it lies on in up to 4 (`mujoco_convex`). All other pairs take the
+points of this package, of which there may be others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dalembert.spatial.vectors import cross, dot
 
 from .mujoco_boxes import box_box
 from .mujoco_capsule_box import capsule_box
+from .mujoco_convex import POINTS, convex_points
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
@@ -76,6 +78,8 @@ def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, reach: Any) -> list[Point
         return [Point(*x) for x in capsule_box(a.radius, a.length, X_a, 0.5 * b.size, X_b, reach)]
     if isinstance(a, Box) and isinstance(b, Box):
         return [Point(*x) for x in box_box(0.5 * a.size, X_a, 0.5 * b.size, X_b, reach)]
+    if (type(a), type(b)) in POINTS:
+        return [Point(x.distance, x.position, x.normal) for x in convex_points(a, X_a, b, X_b, reach)]
     return house_points(a, X_a, b, X_b)
 
 
