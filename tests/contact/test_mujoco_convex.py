@@ -33,14 +33,16 @@ SIZES = SHAPES | {
     "rod": 'type="cylinder" size=".02 .15"',
     "plate": 'type="box" size=".2 .15 .02"',
 }
-FLAT = ("cylinder box", "cylinder cylinder", "disc plate", "rod plate", "rod cylinder", "disc box", "disc disc")
+SWEEP = pytest.mark.long
+FLAT = (
+    "cylinder box",
+    "rod cylinder",
+    *(pytest.param(x, marks=SWEEP) for x in ("cylinder cylinder", "disc plate", "rod plate", "disc box", "disc disc")),
+)
 CURVED = (
     "capsule cylinder",
-    "capsule rod",
-    "capsule disc",
-    "ellipsoid cylinder",
-    "ellipsoid box",
-    "ellipsoid ellipsoid",
+    *(pytest.param(f"capsule {x}", marks=SWEEP) for x in ("rod", "disc")),
+    *(pytest.param(f"ellipsoid {x}", marks=SWEEP) for x in ("cylinder", "box", "ellipsoid")),
 )
 
 

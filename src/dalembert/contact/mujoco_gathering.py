@@ -183,7 +183,7 @@ class _Group:
 
         def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
             placed = {name: lookup(x, number) for name, x in self.placed.items()}
-            (pair, point), margin = lookup(self.numbers, number), placed["margin"]
+            (pair, point), margin = lookup(self.numbers, number), lookup(self.margins, number)
             to, rows = [], []
             for i, each in enumerate(self._points(poses, **placed)):
                 touches = each.distance < margin
