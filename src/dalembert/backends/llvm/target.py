@@ -12,6 +12,8 @@ from dalembert.errors import DalembertError
 
 from .objects import undefined
 
+STEP = "step_of_loop"  # the function that computes the step of a loop, in an object of its own
+
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
@@ -70,13 +72,19 @@ def compile_object(text: str, to: llvm.TargetMachine | None = None) -> bytes:
         return (to or machine()).emit_object(module)
 
 
-def load_object(code: bytes) -> Any:
-    """An engine that holds the object's functions; `engine.get_function_address(name)`."""
+def load_object(code: bytes, step: bytes | None = None) -> Any:
+    """An engine that holds the functions of an object; `engine.get_function_address(name)`.
+
+    step: the object with the function STEP that it calls.
+    """
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=_ENGINE_CONTEXT), machine())
-    for name in sorted(undefined(code)):  # LLVM resolves an unknown symbol to a null pointer
+    codes = [code] if step is None else [code, step]
+    needed = set[str]().union(*map(undefined, codes))
+    for name in sorted(needed - ({STEP} if step else set())):  # LLVM resolves an unknown symbol to a null pointer
         if llvm.address_of_symbol(name) is None:  # finds the process's symbols once an engine exists
             raise DalembertError(f"compiled code calls {name!r}, which this process does not have")
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    for each in codes:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(each))
     engine.finalize_object()
     return engine
 
