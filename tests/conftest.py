@@ -1,5 +1,8 @@
 """Tests use a compile cache of their own, empty at the start, so that no earlier run or version can help or harm.
 
+Where Python may not write bytecode, as in many containers, processes that tests start would each compile the package's
+source anew: their bytecode lies beside that cache, and the working tree stays as it is.
+
 Array libraries that not every machine has: `torch`, `jax`.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
 
 import pytest
@@ -16,9 +20,12 @@ OWNED = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits the cache of the process that started it
-        return
-    config.stash[OWNED] = os.environ["DALEMBERT_CACHE"] = tempfile.mkdtemp(prefix="dalembert-tests-")
+    if not hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits the cache of the process that started it
+        config.stash[OWNED] = tempfile.mkdtemp(prefix="dalembert-tests-")
+        os.environ["DALEMBERT_CACHE"] = os.path.join(config.stash[OWNED], "cache")
+    if sys.dont_write_bytecode and not config.getoption("numprocesses", None):  # here tests run
+        os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(os.path.dirname(os.environ["DALEMBERT_CACHE"]), "bytecode")
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_finish() -> None:
