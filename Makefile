@@ -23,12 +23,17 @@ endif
 demo: $(CORE)
 	$(BIN)/dalembert demo
 
+# Files in their order: those of tests/unit, which are short, come last, so that all jobs end together.
+FILES := --dist loadfile --no-loadscope-reorder
+# FULL_CODE=1: all tests on the code that users have; see tests/conftest.py.
+export FULL_CODE
+
 test: $(TESTS)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(FILES) -q
 
 # Every integrator, a thousand random cases, large robots beside their peers on their other base.
 test-long: $(TESTS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q -m long
+	$(BIN)/python -m pytest -n $(JOBS) $(FILES) -q -m long
 
 # The fast loop while working; `make test` runs everything.
 check: lint layers

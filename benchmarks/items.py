@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import math
-from dalembert.backends.llvm import emit, target
+from dalembert.backends.llvm import compilation, target
 from dalembert.execute.host import NativeKernel
 from dalembert.graph import Loop, trace
 
@@ -99,8 +99,7 @@ def measured(n: int, over: Callable[..., Any]) -> tuple[dict[str, float], np.nda
     begin = time.perf_counter()
     loop, start = chain(n, over)
     traced = time.perf_counter()
-    text = emit.batch_kernel(loop, "double", 1, target.lanes("double"))
-    code = target.compile_object(text)
+    objects = compilation.batch_objects(loop, "double", 1, target.lanes("double"))
     compiled = time.perf_counter()
     kernel = NativeKernel("chain", loop.fingerprint(), [start.size], [(start.size,)], lambda: loop, 1)
     out = np.empty((1, start.size))
@@ -114,7 +113,7 @@ def measured(n: int, over: Callable[..., Any]) -> tuple[dict[str, float], np.nda
         "operations": float(sum(loop.operations().values())),
         "trace s": traced - begin,
         "compile s": compiled - traced,
-        "code kB": len(code) / 1e3,
+        "code kB": sum(map(len, objects)) / 1e3,
     }
     return numbers, out[0]
 

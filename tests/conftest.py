@@ -1,5 +1,12 @@
 """Tests use a compile cache of their own, empty at the start, so that no earlier run or version can help or harm.
 
+Where Python may not write bytecode, as in many containers, processes that tests start would each compile the package's
+source anew: their bytecode lies beside that cache, and the working tree stays as it is.
+
+Rooms whose tests compile much and run little have LLVM generate code quickly (QUICK): from the same IR, with the same
+bits, in a third of the time. Backends, peers, robustness, examples and pages have the code that users have; with
+FULL_CODE=1 in the environment, and in `make test-long`, all have it.
+
 Array libraries that not every machine has: `torch`, `jax`.
 """
 
@@ -8,17 +15,27 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from dalembert.backends.llvm import target
+
 OWNED = pytest.StashKey[str]()
+QUICK = {"collision", "contact", "control", "laws", "mechanism", "motion", "optimal", "sim"}
+TESTS = Path(__file__).parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits the cache of the process that started it
-        return
-    config.stash[OWNED] = os.environ["DALEMBERT_CACHE"] = tempfile.mkdtemp(prefix="dalembert-tests-")
+    if not hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits the cache of the process that started it
+        config.stash[OWNED] = tempfile.mkdtemp(prefix="dalembert-tests-")
+        os.environ["DALEMBERT_CACHE"] = os.path.join(config.stash[OWNED], "cache")
+    if sys.dont_write_bytecode and not config.getoption("numprocesses", None):  # here tests run
+        os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(os.path.dirname(os.environ["DALEMBERT_CACHE"]), "bytecode")
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_finish() -> None:
@@ -30,6 +47,16 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if OWNED in config.stash:
         shutil.rmtree(config.stash[OWNED], ignore_errors=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def code_generation(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Quick where the folder is one of those."""
+    full = os.environ.get("FULL_CODE") or request.config.option.markexpr == "long"
+    with pytest.MonkeyPatch.context() as patch:
+        if not full and request.path.relative_to(TESTS).parts[0] in QUICK:
+            patch.setattr(target, "LEVEL", 0)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import pytest
 
 from dalembert import DalembertError, math
 from dalembert.backends import c, cuda, interpreter, sympy
+from dalembert.backends.llvm import target
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Loop, trace
 from tolerances import COMPUTED, ITERATED, PRODUCT
@@ -157,3 +158,22 @@ def test_unknown_names_are_refused():
         Loop(step, (), settled="rest")
     with pytest.raises(DalembertError, match="unknown input 'rows'"):
         Loop(step, (), index="rows")
+
+
+@pytest.mark.parametrize("lanes", [1, None])
+def test_loops_over_one_step_have_its_code_in_common(lanes, monkeypatch):
+    """What is recorded and what has rows is no part of the step; two engines hold it, and the first may go."""
+    texts, compile_object = [], target.compile_object
+    monkeypatch.setattr(target, "compile_object", lambda text: texts.append(text) or compile_object(text))
+    step = trace(lambda x, u: {"y": [x[0] + u[0] * math.cos(x[1]), x[1] + u[0]]}, {"x": 2, "u": 1}, name="walk")
+    starts, u, passes = np.array([[0.0, 1.0], [2.0, -0.5], [0.5, 0.25]]), np.array([0.1, 0.2, -0.3, 0.4]), 4
+    for sequence, record in [((), ()), ((), ("y",)), (("u",), ("y",))]:
+        loop = Loop(step, (("y", "x"),), sequence, record)
+        given = u[:, None] if sequence else u[:1]
+        want = interpreter.run(loop, {"x": starts, "u": given}, passes)["y"]
+        kernel = Kernel("walk", f"walk {sequence} {record}", [2, 1], [(2,)], lambda loop=loop: loop, lanes)
+        made = np.full(want.shape, np.nan)
+        kernel.run_batch([starts, given.ravel()], [made], (3,), passes=passes)
+        np.testing.assert_allclose(made, want, atol=COMPUTED)
+    assert len(texts) == 4  # the step, and three loops
+    assert sum(f"define void @{target.STEP}" in text for text in texts) == 1

@@ -76,7 +76,7 @@ def test_rebounds_that_rise_less_than_a_step_comes_down_are_not_lost(step: float
         assert np.all(energy <= 1.0 + COMPUTED)
 
 
-@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("restitution", [0.0, pytest.param(0.5, marks=pytest.mark.long), 1.0])
 def test_thrown_boxes_never_gain_energy(restitution: float) -> None:
     rng = np.random.default_rng(0)
     q = np.zeros((16, 7))

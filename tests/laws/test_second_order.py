@@ -14,6 +14,12 @@ from tolerances import SLOPE, assert_close
 from trees import random_model, random_state
 
 
+@pytest.fixture(params=range(4), ids=lambda seed: f"seed{seed}")
+def seed(request):
+    """All of them: they have different joint types here."""
+    return request.param
+
+
 @pytest.fixture(params=[False, True], ids=["bare", "effects"])
 def small(request, seed, base):
     """A tree of few bodies, each seed with other joint types."""

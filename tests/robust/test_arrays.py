@@ -16,9 +16,10 @@ RNG = np.random.default_rng(11)
 OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_step")
 
 
-@pytest.fixture(scope="module", params=["ur5", "tree"])
+@pytest.fixture(scope="module", params=["2r", "tree"])
 def r(request):
-    return load("ur5") if request.param == "ur5" else tree()
+    """An arm whose vectors have one size, and a robot with quaternions: shapes and types do not depend on how many."""
+    return load("2r") if request.param == "2r" else tree()
 
 
 def state(r, *batch):

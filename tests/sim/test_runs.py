@@ -17,6 +17,7 @@ from dalembert import (
     load_run,
     math,
 )
+from dalembert.backends.llvm import target
 from tolerances import INTEGRATED, MILLISECOND_STEPS, ROUNDING
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
@@ -213,3 +214,25 @@ def test_limits_that_are_exceeded_are_told() -> None:
     ends = [elements.HardStop("pin"), elements.Motor("pin", 1.0, 100.0)]
     assert robot.simulate([0.0], [0.0], 0.1, [3.0], elements=ends).log == ()
     assert robot.simulate([0.5], [-1.0], 0.01).log == ()
+
+
+def test_programs_that_integrators_have_in_common_are_compiled_once(tmp_path, monkeypatch) -> None:
+    """Energies and event functions are those of the system; steps with and without records are one."""
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))  # empty
+    texts, compile_object = [], target.compile_object
+    monkeypatch.setattr(target, "compile_object", lambda text: texts.append(text) or compile_object(text))
+    builder = ModelBuilder("bob")
+    builder.add_body(
+        "bob", parent="world", joint="revolute", mass=1.2345, com=(0.3, 0.0, 0.1), inertia=np.eye(3) * 0.02
+    )
+    stop = [elements.HardStop("bob", lower=-0.2, upper=0.2)]
+    counts = []
+    for integrator in ("rk4", "implicit-midpoint"):
+        for record in (None, 0.05):
+            builder.build().simulate([0.15], [1.0], 0.1, None, integrator, 1e-2, record=record, elements=stop)
+            counts.append(len(texts))
+    steps = [text for text in texts if f"@{target.STEP}(" in text]
+    others = [text for text in texts if text not in steps]
+    assert len(others) == len(set(others)) >= 2
+    assert len({text for text in steps if "define void" in text}) == sum("define void" in text for text in steps) >= 2
+    assert counts[0] < counts[2]  # the other integrator has a step of its own

@@ -13,9 +13,11 @@ import json
 import os
 import stat
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ MAGIC = b"dalembert object 2\n"
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """Object code and its description: inputs, outputs, operation counts."""
+    """Object code, of one object or several in a row, and its description."""
 
     code: bytes
     facts: dict[str, Any]
@@ -33,6 +35,11 @@ class CacheEntry:
     def pack(self, name: str) -> bytes:
         body = json.dumps(self.facts).encode() + b"\n" + self.code
         return MAGIC + _digest(name, body) + body
+
+    def split(self, lengths: Sequence[int]) -> list[bytes]:
+        """The code of each object."""
+        ends = list(accumulate(lengths))
+        return [self.code[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
     @staticmethod
     def unpack(name: str, data: bytes) -> CacheEntry:

@@ -54,6 +54,11 @@ class Function:
     def _order(self) -> list[Scalar]:
         return fewest_alive([*self.guards, *(node for output in self.outputs for node in output.nodes)])
 
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """What backends keep with the function, by keys of their own that begin with their name."""
+        return {}
+
     def operations(self) -> dict[str, int]:
         """How many operations of each kind one evaluation takes (inputs and constants are free)."""
         counts: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ class Program(execute.Program):
     which `compute` gives them. carry: output name → input name; sequence, record, settled, index: as in `Loop`.
     identity: text that determines the code without a trace, or None where the function itself must be examined.
     lanes: as in `execute.Program`. interpreted: run `compute` itself on numbers, one state at a time, since it calls
-    what cannot be traced.
+    what cannot be traced. like: a loop over the same step, which is then traced and compiled for one of them.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Program(execute.Program):
         index: str | None = None,
         lanes: int | None = None,
         interpreted: bool = False,
+        like: Program | None = None,
     ) -> None:
         used = {n: size for n, size in sizes.items() if size}
         nothing = {n: np.zeros(0) for n, size in sizes.items() if not size}
@@ -48,15 +49,17 @@ class Program(execute.Program):
             results = self.compute(**dict(zip(used, arrays, strict=True)))
             return {n: np.broadcast_to(np.asarray(results[n], object), shape) for n, shape in shapes.items()}
 
+        @cache
         def step() -> Function:
             return trace(on_inputs, used, name)
 
+        self.traced: Callable[[], Function] = step if like is None else like.traced
         repetition, kept = None, dict(shapes)
         if carry is not None:
             repetition = execute.Repetition(tuple(carry.items()), sequence, record, settled, index)
             kept = {n: shape for n, shape in shapes.items() if n in carry or n in record}
         known = "" if interpreted else identity  # what is not compiled needs no identity, and cannot be traced
-        super().__init__(name, known, used, kept, step, repetition, lanes)
+        super().__init__(name, known, used, kept, self.traced, repetition, lanes)
 
     def __call__(
         self,

@@ -7,10 +7,15 @@
 repeats one row); outputs are dense. A loop makes `passes` ≥ 1 passes; a row of one of its sequences or records is
 (passes, size). The result is a status: bit 0, an input is not finite; bit 1, a guard failed. The inputs of a group of
 states are copied before anything of it is stored.
+
+    void step_of_loop(ptr memory)
+
+is the step of a loop, apart from the kernel that repeats it: loops over one step have it in common.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import nan
 
@@ -22,6 +27,7 @@ from .ir import Builder, Module
 from .parts import call_parts, is_zero, store_leaves, write_parts
 from .plan import SlotPlan
 from .rows import CACHED, settle, write_rows
+from .target import STEP
 from .tiles import copy_runs, copy_state, each_block, read_rows
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
@@ -53,17 +59,43 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     return module.text()
 
 
-def batch_kernel(program: Function | Loop, element: str, width: int, vector: int = 1) -> str:
+def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple[SlotPlan, str]:
+    """The plan of the memory in which a step of a loop is computed, and IR of the function that computes it there."""
+    module = Module()
+    plan = SlotPlan(sunk(step), group=vector if width == 1 else 1, keep_outputs=True)
+    parts = write_parts(module, plan, element, width, scatter=False)
+    b = Builder(module, element, width)
+    call_parts(b, plan, parts, "%memory", outputs="null")
+    b.do("ret void")
+    module.define(b, f"define void @{STEP}(ptr %memory)")
+    return plan, module.text()
+
+
+def loop_kernel(loop: Loop, plan: SlotPlan, element: str, width: int) -> str:
+    """IR of the batch kernel of a loop, whose step, with this plan, is defined elsewhere."""
+    b = Builder(Module(), element, width)
+
+    def compute(memory: str) -> None:
+        b.call(STEP, "void", ("ptr", memory), declare=True)
+
+    return _batch_kernel(b, replace(loop, step=plan.function), plan, compute)
+
+
+def batch_kernel(function: Function, element: str, width: int, vector: int = 1) -> str:
     """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time.
 
     vector: where states come one at a time, the lanes that serve its transcendentals, as in `one_kernel`.
     """
-    module = Module()
-    program = replace(program, step=sunk(program.step)) if isinstance(program, Loop) else sunk(program)
-    function = program.step if isinstance(program, Loop) else program
+    module, function = Module(), sunk(function)
     plan = SlotPlan(function, group=vector if width == 1 else 1, keep_outputs=True)
     parts = write_parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
+    return _batch_kernel(b, function, plan, lambda memory: call_parts(b, plan, parts, memory))
+
+
+def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute: Callable[[str], None]) -> str:
+    """IR of a batch kernel. compute: writes what computes one pass in memory that is laid out as planned."""
+    width, module = b.width, b.module
     memory, block = _allocate(b, plan.size)
     _store_constants(b, plan, memory)
     b.do("br label %group")
@@ -72,7 +104,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
     b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
     last = b.op("sub i64 %end, 1")
     rows = [_minimum(b, b.op(f"add i64 %i, {lane}"), last) for lane in range(width)]
-    status = _Group(b, plan, parts, memory, rows).write(program)
+    status = _Group(b, plan, compute, memory, rows).write(program)
     b.do("br label %after")
     b.label("after")
     b.do(f"%newstatus = or i64 %status, {status}")
@@ -80,7 +112,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
     more = b.op("icmp slt i64 %next, %end")
     b.do(f"br i1 {more}, label %group, label %done")
     b.label("done")
-    largest = max((len(o.nodes) for o in function.outputs), default=0) * b.size
+    largest = max((len(o.nodes) for o in plan.function.outputs), default=0) * b.size
     settle(b, _far(b, b.op("mul i64 %end, %passes"), str(largest)))
     _release(b, block)
     b.do("ret i64 %newstatus")
@@ -92,15 +124,17 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
 class _Group:
     """Writes the code of a batch kernel for one group of rows."""
 
-    def __init__(self, b: Builder, plan: SlotPlan, parts: list[str], memory: str, rows: list[str]) -> None:
-        self.b, self.plan, self.parts, self.memory, self.rows = b, plan, parts, memory, rows
+    def __init__(
+        self, b: Builder, plan: SlotPlan, compute: Callable[[str], None], memory: str, rows: list[str]
+    ) -> None:
+        self.b, self.plan, self.compute, self.memory, self.rows = b, plan, compute, memory, rows
 
     def write(self, program: Function | Loop) -> str:
         """Read, compute, store; returns the status."""
         b, plan = self.b, self.plan
         if isinstance(program, Function):
             checks = [self.read(k) for k in range(len(program.inputs))]
-            call_parts(b, plan, self.parts, self.memory)
+            self.compute(self.memory)
             for k, output in enumerate(program.outputs):
                 self.store(k, output, self.slots(output))
             return _status(b, plan, self.memory, _not_finite(b, checks))
@@ -118,7 +152,7 @@ class _Group:
                 row = from_end if name in program.backwards else index
                 at = chosen_rows[program.rows_by[name]] if name in program.rows_by else [row] * b.width
                 check = b.add(check, self.read(names.index(name), at))
-            call_parts(b, plan, self.parts, self.memory)
+            self.compute(self.memory)
             for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
                 failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
                 check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))

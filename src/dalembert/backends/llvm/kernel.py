@@ -87,18 +87,18 @@ class LlvmKernel:
         entry = cache.read(name)
         if entry is None:
             with announced(f"compiling {self.name}"), uncollected():
-                from . import emit  # not needed for kernels from the disk cache
+                from . import compilation  # not needed for kernels from the disk cache
 
                 function = self._build()
                 if kind == "one":
                     assert isinstance(function, Function), "a loop has no kernel for one state"
-                    text = emit.one_kernel(function, element, vector)
+                    objects = compilation.one_object(function, element, vector)
                 else:
-                    text = emit.batch_kernel(function, element, lanes, vector)
-                code = target.compile_object(text)
-            entry = cache.CacheEntry(code, {"operations": sum(function.operations().values())})
+                    objects = compilation.batch_objects(function, element, lanes, vector)
+            facts = {"operations": sum(function.operations().values()), "lengths": [len(each) for each in objects]}
+            entry = cache.CacheEntry(b"".join(objects), facts)
             cache.write(name, entry)
-        engine = target.load_object(entry.code)
+        engine = target.load_object(*entry.split(entry.facts["lengths"]))
         address = engine.get_function_address(kind)
         return MachineCode(_TYPES[kind](address), address, entry.facts["operations"], engine)
 

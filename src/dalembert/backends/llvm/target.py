@@ -12,6 +12,12 @@ from dalembert.errors import DalembertError
 
 from .objects import undefined
 
+STEP = "step_of_loop"  # the function that computes the step of a loop, in an object of its own
+
+# Of code generation. 2 schedules once more after register allocation: a third more time to compile, and the code is no
+# faster. 0, for tests that compile much and run little: a third of the time, and code that is larger and slower.
+LEVEL = 1
+
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
@@ -47,13 +53,16 @@ def machine(cpu: str | None = None, features: str | None = None, triple: str | N
         if vector_bytes() == 64:  # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
             features += ",-prefer-256-bit"
     target = llvm.Target.from_triple(triple or llvm.get_process_triple())
-    # Level 2 schedules once more after register allocation: a third more time to compile, and the code is no faster.
-    return target.create_target_machine(cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=1, jit=True)
+    return target.create_target_machine(cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=LEVEL, jit=True)
+
+
+def description() -> str:
+    """Everything but its source that decides about object code compiled here, and whether it runs elsewhere."""
+    return f"{_host()} level {LEVEL}"
 
 
 @cache
-def description() -> str:
-    """Everything that decides whether object code compiled here runs on another machine."""
+def _host() -> str:
     version = ".".join(str(v) for v in llvm.llvm_version_info)
     names = ",".join(sorted(name for name, on in features().items() if on))
     return (
@@ -70,13 +79,19 @@ def compile_object(text: str, to: llvm.TargetMachine | None = None) -> bytes:
         return (to or machine()).emit_object(module)
 
 
-def load_object(code: bytes) -> Any:
-    """An engine that holds the object's functions; `engine.get_function_address(name)`."""
+def load_object(code: bytes, step: bytes | None = None) -> Any:
+    """An engine that holds the functions of an object; `engine.get_function_address(name)`.
+
+    step: the object with the function STEP that it calls.
+    """
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=_ENGINE_CONTEXT), machine())
-    for name in sorted(undefined(code)):  # LLVM resolves an unknown symbol to a null pointer
+    codes = [code] if step is None else [code, step]
+    needed = set[str]().union(*map(undefined, codes))
+    for name in sorted(needed - ({STEP} if step else set())):  # LLVM resolves an unknown symbol to a null pointer
         if llvm.address_of_symbol(name) is None:  # finds the process's symbols once an engine exists
             raise DalembertError(f"compiled code calls {name!r}, which this process does not have")
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    for each in codes:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(each))
     engine.finalize_object()
     return engine
 

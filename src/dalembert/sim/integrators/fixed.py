@@ -15,9 +15,17 @@ MANY = 4  # evaluations from which on they may share their code
 
 
 def program(
-    system: System, integrator: Integrator, identity: str | None, recorded: bool, rows: bool = False
+    system: System,
+    integrator: Integrator,
+    identity: str | None,
+    recorded: bool,
+    rows: bool = False,
+    like: Program | None = None,
 ) -> Program:
-    """The loop of steps: carried q, e and their number; timing is (begin [s], step [s]); recorded (q, e) of each."""
+    """The loop of steps: carried q, e and their number; timing is (begin [s], step [s]); recorded (q, e) of each.
+
+    like: the same with other records or rows.
+    """
     model, step, evaluations = system.model, integrator.fixed_step, integrator.evaluations
 
     def compute(q: Any, e: Any, number: Any, timing: Any, u: Any) -> dict[str, Any]:
@@ -37,6 +45,7 @@ def program(
         record=("q_next", "e_next") if recorded else (),
         lanes=1,
         interpreted=system.called,
+        like=like,
     )
 
 

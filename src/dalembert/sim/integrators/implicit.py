@@ -155,8 +155,13 @@ def unknowns(system: System) -> int:
     return system.layout.measured_size + rows
 
 
-def program(system: System, name: str, method: Residual, identity: str | None, recorded: bool) -> Program:
-    """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, steps) after each."""
+def program(
+    system: System, name: str, method: Residual, identity: str | None, recorded: bool, like: Program | None = None
+) -> Program:
+    """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, steps) after each.
+
+    like: the same with or without records.
+    """
     model = system.model
 
     def compute(q: Any, e: Any, x: Any, clock: Any, timing: Any, u: Any) -> dict[str, Any]:
@@ -175,6 +180,7 @@ def program(system: System, name: str, method: Residual, identity: str | None, r
         record=("q_made", "e_made", "done") if recorded else (),
         settled="settled",
         lanes=1,
+        like=like,
     )
 
 

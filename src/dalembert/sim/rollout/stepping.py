@@ -69,6 +69,7 @@ class Stepping:
         )
         self.identity = self.step.fingerprint() if known is None else known
         self._loops: dict[tuple[Any, ...], Program] = {}
+        self._steps: dict[tuple[bool, ...], Function] = {}  # that loops share: they are compiled once
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
 
     @property
@@ -158,10 +159,12 @@ class Stepping:
         repetition = Repetition(CARRY, ("u",) if self.varying else (), record)
 
         def build() -> Function:
-            step = self.step_alone if alone else self.step
-            step = _guarded(self.model, step) if guarded else step
-            outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
-            return Function(step.name, step.inputs, outputs)
+            if (guarded, states, alone) not in self._steps:
+                step = self.step_alone if alone else self.step
+                step = _guarded(self.model, step) if guarded else step
+                outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
+                self._steps[guarded, states, alone] = Function(step.name, step.inputs, outputs)
+            return self._steps[guarded, states, alone]
 
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:

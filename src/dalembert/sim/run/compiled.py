@@ -25,15 +25,22 @@ from ..system.system import Law, System
 
 
 class Programs:
-    """The programs of a run, compiled when first used. identity: text that determines all of it, or None."""
+    """The programs of a run, compiled when first used. identity: text that determines the system, or None."""
 
     def __init__(self, system: System, integrator: Integrator, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
-        self.identity = None if identity is None else f"{identity} {system.holding}"
+        self.identity = None if identity is None else f"{identity} {system.holding} {system.impulsive}"
         self._steps: dict[tuple[bool, bool], Program] = {}
+        self._like: Program | None = None  # one of them, of the system as it is now
         self._plain_identity = identity
         self._watched = Recent(8)
         self._switching = bool(system.layout.nm) and system.holding
+
+    @property
+    def _step_identity(self) -> str | None:
+        """Text that determines the steps, or None: all else is the same with every integrator."""
+        method = content(self.integrator)
+        return None if self.identity is None or method is None else f"{self.identity} {method}"
 
     @cached_property
     def open(self) -> Programs:
@@ -42,9 +49,9 @@ class Programs:
 
     def renew(self, elements: tuple[Element, ...], law: Law | None) -> None:
         """Trace what is not compiled yet from the functions and classes as they are now."""
-        self.system = replace(self.system, elements=elements, law=law)
+        self.system, self._like = replace(self.system, elements=elements, law=law), None
         if "open" in vars(self):
-            self.open.system = replace(self.open.system, elements=elements, law=law)
+            self.open.renew(elements, law)
 
     def at(self, e: np.ndarray) -> Programs:
         """The programs for the modes of e: those that hold rows only where one is held."""
@@ -67,28 +74,27 @@ class Programs:
     @cached_property
     def attempts(self) -> Program:
         """Adaptive steps."""
-        return adaptive.program(self.system, self.method, self.identity)
+        return adaptive.program(self.system, self.method, self._step_identity)
 
     @cached_property
     def between(self) -> Program:
         """Dense output."""
-        return dense.between(self.system, self.method, self.identity)
+        return dense.between(self.system, self.method, self._step_identity)
 
     def steps(self, recorded: bool, rows: bool) -> Program:
         """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
         if (recorded, rows) not in self._steps:
-            program = fixed.program(self.system, self.integrator, self.identity, recorded, rows)
-            self._steps[recorded, rows] = program
+            self._like = fixed.program(self.system, self.integrator, self._step_identity, recorded, rows, self._like)
+            self._steps[recorded, rows] = self._like
         return self._steps[recorded, rows]
 
     def newton(self, recorded: bool) -> Program:
         """Implicit steps, with the state after every iteration kept or the last one."""
         if (recorded, False) not in self._steps:
             assert self.integrator.residual is not None
-            program = implicit.program(
-                self.system, self.integrator.name, self.integrator.residual, self.identity, recorded
-            )
-            self._steps[recorded, False] = program
+            name, residual = self.integrator.name, self.integrator.residual
+            self._like = implicit.program(self.system, name, residual, self._step_identity, recorded, self._like)
+            self._steps[recorded, False] = self._like
         return self._steps[recorded, False]
 
     @cached_property
@@ -185,7 +191,7 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     """The programs of a run; those of an earlier one like it if there was one."""
     driven = drive.called or bool(drive.values.shape[1])
     if drive.called and not integrator.holds_control:
-        identity = content(model, elements, driven, integrator)
+        identity = content(model, elements, driven)
         called = CalledSystem(
             model, elements, None, driven=True, called=True, function=drive.function, identity=identity
         )
@@ -193,7 +199,7 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     law = None if drive.called or drive.sampled else drive.function
 
     def prepare() -> Programs:
-        identity = content(model, elements, driven, integrator) if law is None else None
+        identity = content(model, elements, driven) if law is None else None
         system = System(model, elements, law, driven, impulsive=integrator is TIME_STEPPING)
         return Programs(system, integrator, identity)
 
