@@ -22,11 +22,6 @@ FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 RADIUS = 0.02
 
 
-@pytest.fixture(scope="module", autouse=True)
-def code_generation() -> None:
-    """The code that users have, as the guide page, whose program this is, has it."""
-
-
 def standing(robot) -> np.ndarray:
     q = robot.neutral()
     q[7:] = np.tile([0.0, 0.8, -1.6], 4)
