@@ -25,8 +25,6 @@ demo: $(CORE)
 
 # Files in their order: those of tests/unit, which are short, come last, so that all jobs end together.
 FILES := --dist loadfile --no-loadscope-reorder
-# FULL_CODE=1: all tests on the code that users have; see tests/conftest.py.
-export FULL_CODE
 
 test: $(TESTS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(FILES) -q

@@ -3,10 +3,6 @@
 Where Python may not write bytecode, as in many containers, processes that tests start would each compile the package's
 source anew: their bytecode lies beside that cache, and the working tree stays as it is.
 
-Rooms whose tests compile much and run little have LLVM generate code quickly (QUICK): from the same IR, with the same
-bits, in a third of the time. Backends, peers, robustness, examples and pages have the code that users have; with
-FULL_CODE=1 in the environment, and in `make test-long`, all have it.
-
 Array libraries that not every machine has: `torch`, `jax`.
 """
 
@@ -17,16 +13,10 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from dalembert.backends.llvm import target
-
 OWNED = pytest.StashKey[str]()
-QUICK = {"collision", "contact", "control", "laws", "mechanism", "motion", "optimal", "sim"}
-TESTS = Path(__file__).parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,16 +37,6 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if OWNED in config.stash:
         shutil.rmtree(config.stash[OWNED], ignore_errors=True)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def code_generation(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Quick where the folder is one of those."""
-    full = os.environ.get("FULL_CODE") or request.config.option.markexpr == "long"
-    with pytest.MonkeyPatch.context() as patch:
-        if not full and request.path.relative_to(TESTS).parts[0] in QUICK:
-            patch.setattr(target, "LEVEL", 0)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,6 @@ from .objects import undefined
 
 STEP = "step_of_loop"  # the function that computes the step of a loop, in an object of its own
 
-# Of code generation. 2 schedules once more after register allocation: a third more time to compile, and the code is no
-# faster. 0, for tests that compile much and run little: a third of the time, and code that is larger and slower.
-LEVEL = 1
-
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
@@ -53,16 +49,13 @@ def machine(cpu: str | None = None, features: str | None = None, triple: str | N
         if vector_bytes() == 64:  # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
             features += ",-prefer-256-bit"
     target = llvm.Target.from_triple(triple or llvm.get_process_triple())
-    return target.create_target_machine(cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=LEVEL, jit=True)
-
-
-def description() -> str:
-    """Everything but its source that decides about object code compiled here, and whether it runs elsewhere."""
-    return f"{_host()} level {LEVEL}"
+    # Level 2 schedules once more after register allocation: a third more time to compile, and the code is no faster.
+    return target.create_target_machine(cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=1, jit=True)
 
 
 @cache
-def _host() -> str:
+def description() -> str:
+    """Everything that decides whether object code compiled here runs on another machine."""
     version = ".".join(str(v) for v in llvm.llvm_version_info)
     names = ",".join(sorted(name for name, on in features().items() if on))
     return (
