@@ -47,6 +47,8 @@ from .zeros import mirrored, nonzeros, sparse_product
 
 RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
 
+FAR_LESS = 1e-3  # of what its own solution would change: an error of a contact that is at another solution
+
 FEW = 5  # contacts apart from each other, without rows, for which sweeps with G take less time
 
 
@@ -326,7 +328,7 @@ def chosen_contact(
     slides = slip_where_sliding(mu, p, u)
     new, slip, moved = contact_impulse(block, mu, u[:3] - block.W @ p[:3], slides)
     missed = missed_law(sizes[:3], mu, p[:3], u[:3])
-    stays = missed < reduce(maximum, sizes[:3] * absolute(new - p[:3]), moved)
+    stays = missed < FAR_LESS * reduce(maximum, sizes[:3] * absolute(new - p[:3]), moved)
     new, slip, moved = where(stays, p[:3], new), where(stays, slides, slip), where(stays, missed, moved)
     turns = zip(levers, sizes[3:], p[3:], u[3:], strict=True)
     turned = [row_impulse(moment_law(lever, new[0]), g, v - g * x) for lever, g, x, v in turns]

@@ -9,7 +9,7 @@ from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
 from dalembert.linear import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses, contact_error, factor
 from dalembert.linear.cones import contact_block, contact_impulse, contact_impulse_and_error
-from dalembert.linear.iteration import FINE, STEPS, SWEEPS
+from dalembert.linear.iteration import FINE, SWEEPS
 from dalembert.spatial import so3
 from tolerances import CONVERGED, INTEGRATED, SINGLE, SOLVER_DEFAULT
 
@@ -72,11 +72,8 @@ def test_a_start_at_the_solution_is_confirmed_at_once() -> None:
 
 
 def test_a_finer_change_takes_a_few_passes_at_most() -> None:
-    """Eight points under a plate that comes to rest share its weight in many ways: passes could go on for long.
-
-    They end where all are on their laws, though another share would be as well.
-    """
-    exact, spent = [], []
+    """Eight points under a plate that comes to rest share its weight in many ways: passes could go on for long."""
+    endless, spent = [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         points = np.append(rng.uniform(-1.0, 1.0, (8, 2)), np.zeros((8, 1)), axis=1)
@@ -84,11 +81,11 @@ def test_a_finer_change_takes_a_few_passes_at_most() -> None:
         c, mu = J @ np.array([0.03, 0.01, -1.0, 0.02, 0.01, 0.04]), [0.6] * 8
         known = contact_impulses(J, c, mu, tolerance=SOLVER_DEFAULT)
         start = known.p, known.slip
-        exact.append(contact_impulses(J, c, mu, (), start, tolerance=0.0).passes)
+        endless.append(contact_impulses(J, c, mu, (), start, tolerance=0.0).passes)
         finer = contact_impulses(J, c, mu, (), start, tolerance=SOLVER_DEFAULT, finer=0.0)
         assert finer.settled and finer.change <= SOLVER_DEFAULT * np.abs(c).max()
         spent.append(finer.passes)
-    assert max(spent) <= SWEEPS + FINE + 1 and max(exact) <= SWEEPS + STEPS
+    assert max(spent) <= SWEEPS + FINE + 1 < max(endless)
 
 
 def test_a_light_part_steeper_than_the_cone() -> None:
