@@ -10,6 +10,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from loose_bodies import G
 from tolerances import COARSE_RUN, CONTACT_SOLVER, ITERATED
 
+RARELY, SLIGHTLY = 2e-4, 1e-3  # steps that miss the laws where friction jams, and by how much [m/s]
 BOUNCES = 0.02  # energy that a bounce within a step loses, over 2 s of them
 
 
@@ -48,6 +49,18 @@ def test_a_rod_pushed_over_the_ground_gains_no_energy(friction: float) -> None:
     energy = rod.energy(motion.q, motion.v)
     assert (energy.max(axis=1) <= energy[:, 0] + CONTACT_SOLVER * energy.max()).all()
     assert np.median(energy[:, -1]) == pytest.approx(0.001 * G, rel=COARSE_RUN)  # it lies on the ground
+
+
+def test_boxes_that_tumble_with_friction_2_hardly_ever_miss_the_laws() -> None:
+    """Their corners jam: friction times the mobility of the normal by a tangent is above that of the normal."""
+    box, rng = loose({"box": (Box([0.2, 0.2, 0.2]), 1.0, [0.04 / 6] * 3)}), np.random.default_rng(0)
+    q, v = np.zeros((32, 7)), rng.standard_normal((32, 6)) * [5, 5, 5, 2, 2, 2]
+    q[:, 2], turns = 0.5, rng.standard_normal((32, 4))
+    q[:, 3:] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+    motion = box.rollout(q, v, step=2e-3, steps=600, record=1, contact=Contact(friction=2.0))
+    assert motion.contacts.unsettled.sum() <= RARELY * 32 * 600 and motion.contacts.worst.max() < SLIGHTLY
+    energy = box.energy(motion.q, motion.v)
+    assert (energy.max(axis=1) <= energy[:, 0] * (1.0 + ITERATED)).all()
 
 
 @pytest.mark.long

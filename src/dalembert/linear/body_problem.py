@@ -16,7 +16,7 @@ from .body_impulses import Sweeps
 from .body_parts import UnsettledBodies
 from .cones import Block, yielding_contact
 from .impulses import chosen_contact
-from .iteration import ACCURACY, ROUNDS, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding, settled
+from .iteration import ACCURACY, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding, settled
 
 MOST = 48  # bodies of islands that Newton steps solve for together
 CYCLES = 2  # of sweeps and Newton steps, at most
@@ -50,7 +50,7 @@ def solved_bodies(
         start = dict(zip(begin, parts, strict=True)) | {"done": resting}
         swept = repeat(partial(problem.islands_swept, pace=PACE), 1, start, "done")
         start = {name: swept[name] for name in begin} | {"done": iteration.settled(swept["change"], finer)}
-        after = repeat(iteration.steps_and_sweeps, ROUNDS, start, "done")
+        after = iteration.rounds(start)
         return {name: after[name] for name in begin}
 
     end = repeat(sweeps_and_steps, CYCLES, begin, "done", ACCURACY, iteration.corrected)

@@ -191,17 +191,21 @@ def slip_where_sliding(mu: Any, p: np.ndarray, u: np.ndarray) -> Any:
     return where(slides, maximum(-(p[1] * u[1] + p[2] * u[2]), 0.0) / (square + TINY), 0.0)
 
 
-def contact_error(G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray) -> Any:
-    """The largest velocity by which contacts miss the laws of Signorini and Coulomb: the natural map.
+def missed_law(size: np.ndarray, mu: Any, p: np.ndarray, u: np.ndarray) -> Any:
+    """The largest velocity by which a contact with impulses p and velocities u (3,) misses its law: the natural map.
 
-    An impulse is right if it is what p − u/g becomes when it is projected onto what is allowed.
+    An impulse is right if it is what p − u/size becomes when it is projected onto what is allowed; size (3,): the
+    diagonal of its block.
     """
-    u, errors = G @ p + c, [0.0]
-    for i, friction in enumerate(mu):
-        j, tangents = 3 * i, slice(3 * i + 1, 3 * i + 3)
-        g = 0.5 * (G[j + 1, j + 1] + G[j + 2, j + 2])
-        y = g * p[tangents] - u[tangents]
-        share = minimum(1.0, g * friction * maximum(p[j], 0.0) / sqrt(y @ y + TINY))
-        missed = g * p[tangents] - share * y
-        errors += [absolute(minimum(u[j], G[j, j] * p[j])), sqrt(missed @ missed)]
-    return reduce(maximum, errors)
+    g = 0.5 * (size[1] + size[2])
+    y = g * p[1:] - u[1:]
+    share = minimum(1.0, g * mu * maximum(p[0], 0.0) / sqrt(y @ y + TINY))
+    missed = g * p[1:] - share * y
+    return maximum(absolute(minimum(u[0], size[0] * p[0])), sqrt(missed @ missed))
+
+
+def contact_error(G: np.ndarray, c: np.ndarray, mu: Sequence[Any], p: np.ndarray) -> Any:
+    """The largest velocity by which contacts miss the laws of Signorini and Coulomb."""
+    u, size = G @ p + c, np.diag(G)
+    places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
+    return reduce(maximum, [missed_law(size[at], x, p[at], u[at]) for at, x in zip(places, mu, strict=True)], 0.0)

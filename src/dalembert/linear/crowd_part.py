@@ -35,21 +35,21 @@ def solved_crowd(
     scale = reduce(maximum, [*(kind.scale(x) for kind, x in zip(problem.kinds, parts, strict=True)), *sizes])
     whole = Iteration(problem, tolerance, finer, scale)
     p, slip, _, change = problem.swept(p, slip, problem.pushed(p))
-    begin = {"p": p, "slip": slip, "change": change, "count": 1.0, "done": settled(change, finer, scale)}
+    begin = {"p": p, "slip": slip, "change": change, "count": 1.0, "done": settled(change, finer, scale), "round": 0.0}
 
     resting = where(finer < tolerance, 1.0, 0.0)  # Newton steps take errors so far back that one sweep does for long
 
-    def in_part(p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
+    def in_part(p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any, number: Any) -> dict[str, Any]:
         part = UnsettledCrowd(problem, p, slip, finer)
         state = dict(zip(("p", "slip"), part.start, strict=True)) | {"change": change, "count": count, "done": resting}
         swept = repeat(partial(_swept, part.problem, PACE), 1, state, "done")
         state = {name: swept[name] for name in state} | {"done": settled(swept["change"], finer, scale)}
-        newton = Iteration(part.problem, tolerance, finer, scale).steps_and_sweeps
-        after = repeat(newton, 1, state, "done")
+        newton = Iteration(part.problem, tolerance, finer, scale).one_round
+        after = repeat(newton, 1, state | {"round": number}, "done")
         swept = whole.sweeps(*part.restored(after["p"], after["slip"]), SLOWER, 0.0, tolerance)
         count, change = after["count"] + swept["passes"], swept["change"]
-        done = settled(change, tolerance, scale)
-        return {"p": swept["p"], "slip": swept["slip"], "change": change, "count": count, "done": done}
+        state = {"p": swept["p"], "slip": swept["slip"], "change": change, "count": count}
+        return state | {"done": settled(change, tolerance, scale), "round": number + 1.0}
 
     end = repeat(in_part, ROUNDS, begin, "done")
     error = settled(end["change"], tolerance, scale)

@@ -33,6 +33,7 @@ from .cones import (
     contact_block,
     contact_impulse,
     contact_impulse_and_error,
+    missed_law,
     regular,
     slip_where_sliding,
     yielding_contact,
@@ -45,6 +46,8 @@ from .symmetric import Factor, factor
 from .zeros import mirrored, nonzeros, sparse_product
 
 RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
+
+FAR_LESS = 1e-3  # of what its own solution would change: an error of a contact that is at another solution
 
 FEW = 5  # contacts apart from each other, without rows, for which sweeps with G take less time
 
@@ -318,9 +321,15 @@ def moment_law(lever: Any, normal: Any) -> Law:
 def chosen_contact(
     block: Any, mu: Any, levers: np.ndarray, sizes: np.ndarray, p: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, Any, Any]:
-    """Impulses (3 + m,) of a contact and its moments alone, its slip, and the velocity that the change of it makes."""
-    slip = slip_where_sliding(mu, p, u)
-    new, slip, moved = contact_impulse(block, mu, u[:3] - block.W @ p[:3], slip)
+    """Impulses (3 + m,) of a contact and its moments alone, its slip, and the velocity that the change of it makes.
+
+    Where friction jams, a contact alone may have several solutions: one that is on its law stays there.
+    """
+    slides = slip_where_sliding(mu, p, u)
+    new, slip, moved = contact_impulse(block, mu, u[:3] - block.W @ p[:3], slides)
+    missed = missed_law(sizes[:3], mu, p[:3], u[:3])
+    stays = missed < FAR_LESS * reduce(maximum, sizes[:3] * absolute(new - p[:3]), moved)
+    new, slip, moved = where(stays, p[:3], new), where(stays, slides, slip), where(stays, missed, moved)
     turns = zip(levers, sizes[3:], p[3:], u[3:], strict=True)
     turned = [row_impulse(moment_law(lever, new[0]), g, v - g * x) for lever, g, x, v in turns]
     return np.array([*new, *turned]), slip, moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,12 @@ from dalembert.math import clip, logical_and, logical_or, maximum, minimum, repe
 from .row_laws import ANY
 from .zeros import sparse_product
 
-SWEEPS, STEPS, ROUNDS = 12, 40, 4  # at most: sweeps, then rounds of Newton steps and sweeps
+SWEEPS, STEPS, MOST_STEPS = 12, 50, 150  # at most: sweeps, and Newton steps of a round, and of the last one
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
 SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
+SOFTER = (3.0, 10.0, 1e3)  # the same shares where further rounds start: contacts that jam must not move far at once
+PATIENCE = 0.8  # how these shares fall
+ROUNDS = 1 + len(SOFTER)
 STIFFEST = 1e-7  # the least share where numbers are precise
 RESOLVED = 1e-12  # a share of numbers that float64 keeps and float32 loses
 CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
@@ -129,8 +132,7 @@ def solved_problem(
     first = iteration.sweeps(p, slip, SLOW, 0.0, target)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
-    begin |= {"done": done}
-    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin, "done", ACCURACY, iteration.corrected)
+    end = iteration.rounds(begin | {"done": done}, ACCURACY, iteration.corrected)
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
@@ -163,29 +165,69 @@ class Iteration:
         begin = {"p": p, "slip": slip, "w": self.problem.carried(p), "change": ANY, "done": done}
         return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
 
-    def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
-        """Newton steps, and sweeps where these do not settle it."""
+    def rounds(
+        self,
+        begin: dict[str, Any],
+        fixed_point: float | None = None,
+        correction: Callable[..., dict[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """Rounds of Newton steps and sweeps from p, slip, change, count, done on; the last two: as of `repeat`."""
+
+        def corrected(*parts: Any) -> dict[str, Any]:
+            assert correction is not None
+            return correction(*parts) | {"round": 0.0}
+
+        slopes = None if correction is None else corrected
+        return repeat(self.one_round, ROUNDS, begin | {"round": 0.0}, "done", fixed_point, slopes)
+
+    def one_round(
+        self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, _done: Any, number: Any
+    ) -> dict[str, Any]:
+        """Newton steps, and sweeps where these do not settle it; number: of this round.
+
+        The first one starts with dampers that are rather stiff. Where friction times the mobility of a normal by a
+        tangent is above that of the normal (Painlevé), the impulses of contacts that jam then go in circles. Soft
+        dampers let them move little at a time, and become stiffer slowly. What further rounds reach is kept where it is
+        better.
+        """
         part = self.problem.unsettled(p, slip, self.finer)
-        if part is not None:
+        if part is None:
+            after = self._steps_and_sweeps(p, slip, change, number)
+        else:
             of_part = Iteration(part.problem, self.tolerance, self.finer, self.scale)
-            after = of_part.steps_and_sweeps(part.p, part.slip, change, count, done)
-            p, slip = part.restored(after["p"], after["slip"])
-            return after | {"p": p, "slip": slip}
+            after = of_part._steps_and_sweeps(part.p, part.slip, change, number)
+            after["p"], after["slip"] = part.restored(after["p"], after["slip"])
+        kept = logical_and(number > 0.5, change < after["change"])
+        return {
+            "p": numbers(where(kept, p, after["p"])),
+            "slip": numbers(where(kept, slip, after["slip"])),
+            "change": where(kept, change, after["change"]),
+            "count": count + after["passes"],
+            "done": after["done"],
+            "round": number + 1.0,
+        }
+
+    def _steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, number: Any) -> dict[str, Any]:
+        """p, slip and change after a round, how many passes it took, and whether it is done."""
+        give = where(change <= self.tolerance, STIFF, SOFT)  # within the tolerance all are on their parts of the laws
+        for k, softer in enumerate(SOFTER, 1):
+            give = where(number > k - 0.5, softer, give)
+        p = numbers(where(number > 1.5, 0.0, p))  # where a round from what is known was of no use
         begin: dict[str, Any] = {
             "p": p,
             "u": self.problem.velocities(self.problem.pushed(p)),
             "x": np.zeros(len(self.problem.M)),
         }
-        soft = where(change <= self.tolerance, STIFF, SOFT)  # within the tolerance all are on their parts of the laws
-        begin |= {"slip": slip, "change": change, "give": soft, "count": 0.0, "done": 0.0}
-        steps = repeat(self._step, STEPS, begin, "done")
+        begin |= {"slip": slip, "change": change, "give": give, "count": 0.0, "done": 0.0, "over": 0.0}
+        most = where(number > len(SOFTER) - 0.5, float(MOST_STEPS), float(STEPS))
+        steps = repeat(partial(self._step, most), MOST_STEPS, begin, "over")
         swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
         further = swept["passes"] > 0.0
         return {
             "p": swept["p"],
             "slip": swept["slip"],
             "change": where(further, swept["change"], steps["change"]),
-            "count": count + steps["passes"] + swept["passes"],
+            "passes": steps["passes"] + swept["passes"],
             "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
         }
 
@@ -203,6 +245,7 @@ class Iteration:
 
     def _step(
         self,
+        most: Any,
         held: np.ndarray,
         u: np.ndarray,
         x: np.ndarray,
@@ -211,8 +254,9 @@ class Iteration:
         give: Any,
         count: Any,
         _done: Any,
+        _over: Any,
     ) -> dict[str, Any]:
-        """One Newton step with laws that give way about the impulses `held`.
+        """One Newton step, of at most so many, with laws that give way about the impulses `held`.
 
         u: velocities with these; x (m,): how far those of the bodies have moved from there. Once impulses and
         velocities agree, what is held becomes what they are, and gives way less.
@@ -239,9 +283,10 @@ class Iteration:
             "x": numbers(where(agree, 0.0, x)),
             "slip": slip,
             "change": change,
-            "give": where(agree, maximum(FALL * give, self.stiffest), give),
+            "give": where(agree, maximum(where(give > SOFT, PATIENCE, FALL) * give, self.stiffest), give),
             "count": count + 1.0,
             "done": done,
+            "over": where(count + 1.0 < most, done, 1.0),
         }
 
     def _share(

@@ -12,7 +12,7 @@ from dalembert.contact import ContactLaw
 from dalembert.contact.gathering import tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
-from dalembert.math import clip, maximum, where
+from dalembert.math import branch, clip, maximum, where
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import ContactImpulses, Situated, Solved, without_gain
@@ -27,6 +27,7 @@ from .one_contact import (
     pushed_alone,
     recovered,
     rolling_velocity,
+    speeds_apart,
     was_stuck,
 )
 
@@ -185,9 +186,18 @@ class EachContact(ContactImpulses):
     def _missed(self) -> Any:
         """The most that a contact was passed through before this step [m/s]."""
         contact, before = self.element.contact, self.before[: 3 * len(self.gap)].reshape(-1, 3)
-        last = self.touching.memory.contacts[::3]
-        each = [passed(contact, self.h, *at, self.at.memory) for at in zip(self.gap, before, last, strict=True)]
-        return reduce(maximum, each, 0.0)
+        contacts = list(zip(self.gap, before, self.touching.memory.contacts[::3], strict=True))
+
+        def most(apart: Sequence[Any]) -> Any:
+            each = [passed(contact, self.h, *at, self.at.memory, x) for at, x in zip(contacts, apart, strict=True)]
+            return reduce(maximum, each, 0.0)
+
+        def at_length() -> dict[str, Any]:
+            rows = self.touching.J.reshape(len(contacts), 3, -1)
+            return {"missed": most([speeds_apart(J, self.v) for J in rows])}
+
+        suspected = most([0.0] * len(contacts))
+        return branch(suspected > 0.0, at_length, {"missed": suspected})["missed"]
 
     def _bounces(self) -> list[Bounce]:
         """Of all contacts."""

@@ -40,7 +40,7 @@ from ..elements.contact import Memory, RigidContact
 from .contact_problem import ContactImpulses, Situated, Solved, without_gain
 from .impulses import RECOVERED
 from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
-from .one_contact import Asked, Last, braking, mobility, pushed_alone, recovered
+from .one_contact import Asked, Last, braking, mobility, pushed_alone, recovered, speeds_apart
 
 if TYPE_CHECKING:
     from .system import System
@@ -322,7 +322,8 @@ class GatheredImpulses(ContactImpulses):
         mobile = self.at.recovers * mobility(carrier.X, carrier.Y)
         asked = Asked(self.element, self.h, self.at.memory, gathering.turning)
         last, jump = Last(p, slip, held, approach), None if self.at.jump is None else carrier.X.T @ self.at.jump
-        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile, jump)
+        apart = speeds_apart(J[:3], self.v)
+        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile, jump, apart)
         return columns | {"one_more": number + 1.0, "gap": gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.contact import Contact, ContactLaw
-from dalembert.linear import ANY, is_precise, is_zero
+from dalembert.linear import ANY, is_precise, is_zero, sparse_product
 from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
@@ -24,21 +24,31 @@ MICROMETRE = 1e-6  # [m]: a gap that float32 hardly tells from none
 STILL = 1e-6  # [m/s]: a contact whose velocity changes less in a drift does not roll
 
 
-def passed(contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any, memory: Memory) -> Any:
+def passed(
+    contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any, memory: Memory, apart: Any = 0.0
+) -> Any:
     """The error of velocity [m/s] of a contact that was passed through before the step could act, 0: it was not.
 
     A step lets a gap close and no more, so that this is one that started closer to a surface than it moves within half
     a step, or turned too far. The depth at q½ came about in this step; or, beyond something thin, the contact leaves
     from inside in the first step of a motion, while later ones may leave what they started in; and that is no small
     part of the way h before (3,). impulse: of its normal in the step before, which knew of the contact if there was
-    one; memory: of that step.
+    one; memory: of that step. apart: `speeds_apart`, of which the way is made where its freedoms move it to and fro.
     """
     start, way = gap - 0.5 * h * before[0], PASSED * h
     sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
     beyond = logical_and(gap > 0.0, memory.passes < 0.5)
     depth = where(sudden, -gap, where(beyond, maximum(-start, 0.0), 0.0))
-    far = logical_and(depth * depth > way * way * (before @ before), impulse <= 0.0)
+    far = logical_and(depth * depth > way * way * maximum(before @ before, apart), impulse <= 0.0)
     return where(far, depth / h, 0.0)
+
+
+def speeds_apart(J: np.ndarray, v: np.ndarray) -> Any:
+    """The sum of the squares of the speeds [m²/s²] that each freedom of v (nv,) alone gives a contact; J (3, nv).
+
+    A point of a link that turns fast may be nearly at rest, and still be on a way that is bent.
+    """
+    return sparse_product(np.sum(J * J, axis=0)[None], v * v)[0]
 
 
 def mobility(x: np.ndarray, y: np.ndarray) -> Any:
@@ -186,12 +196,14 @@ class Asked:
         alone: Any,
         mobile: Any = 1.0,
         jump: np.ndarray | None = None,
+        apart: Any = 0.0,
     ) -> dict[str, Any]:
         """Of one contact, with velocities (3 + m,) before the step and after it without impulses.
 
         c: `free` with all that is added to it, and where contacts may bounce c_plain: without rebounds; mu; reach (m,):
         moment per normal impulse [m]. For the next step: held, waits; passed (1,): see the function of this name.
-        jump (3 + m,), of an impact: see `Situated`; with it meets (3 + m,), the velocities from which impulses act.
+        apart: `speeds_apart`. jump (3 + m,), of an impact: see `Situated`; with it meets (3 + m,), the velocities from
+        which impulses act.
         """
         contact, h = self.element.contact, self.h
         stuck = was_stuck(last.p, last.slip)
@@ -208,7 +220,7 @@ class Asked:
             "mu": friction_coefficient(contact, law, before[1:3], stuck),
             "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
             "waits": np.zeros(0),
-            "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory)]),
+            "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory, apart)]),
         }
         if jump is not None:
             columns["meets"] = before + jump
