@@ -9,11 +9,13 @@ overlap, boxes and hulls the faces and edges of both (`axes`), round shapes a se
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.linear import is_precise
+from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, maximum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
@@ -30,6 +32,25 @@ from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
 from .penetration import Pair, penetration
 from .witness import Witness, chosen, inflated, nearer
+
+
+class Level(NamedTuple):
+    """A distance, of the size of two flat shapes, up to which they count as touching, with the normal of a face if
+    there is one: the direction between points so near to each other is rounding, and equal faces would take turns.
+
+    double, single: in either precision.
+    """
+
+    double: float
+    single: float
+
+    def of(self, distance: Any, a: Any, b: Any) -> Any:
+        """For two cores [m]; distance: a number that tells the precision."""
+        size = extent(a) + extent(b)
+        return where(is_precise(1.0 + absolute(distance)), self.double, self.single) * size
+
+
+EXACT = Level(0.0, 0.0)
 
 
 def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
@@ -69,21 +90,17 @@ def core(shape: Any) -> tuple[Any, Any]:
     raise DalembertError(f"a {type(shape).__name__} has distances to the ground only")
 
 
-def between(a: Any, b: Any, X_AB: Pose, level: float = 0.0) -> Witness:
-    """The witness of two cores, in A's frame.
-
-    level: of their size, a distance up to which flat shapes count as touching, with the normal of a face if there is
-    one: the direction between points so near to each other is rounding, and equal faces would take turns.
-    """
+def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT, later: Pose | None = None) -> Witness:
+    """The witness of two cores, in A's frame; later: as of `_passing`."""
     match a, b:
         case Segment(), Segment():
             return _segments(a, b, X_AB)
         case Segment(), Box():
             X_BA = X_AB.inverse()
-            w = _segment_box(a, b, X_BA)
+            w = _segment_box(a, b, X_BA, level, None if later is None else later.inverse())
             return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
         case Box(), Segment():
-            return _segment_box(b, a, X_AB).swapped()
+            return _segment_box(b, a, X_AB, level, later).swapped()
         case Cylinder(), Segment() if b.is_point:
             length, normal = from_cylinder(X_AB.p, a.radius, 0.5 * a.length)
             return Witness(length, X_AB.p - length * normal, X_AB.p, -normal)
@@ -93,7 +110,7 @@ def between(a: Any, b: Any, X_AB: Pose, level: float = 0.0) -> Witness:
     if all(isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point) for shape in (a, b)):
         first, second = (shape if isinstance(shape, Ellipsoid) else None for shape in (a, b))
         return between_ellipsoids(first, second, X_AB, extent(a) + extent(b))
-    return _convex(a, b, X_AB, level)
+    return _convex(a, b, X_AB, level, later)
 
 
 def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
@@ -117,7 +134,7 @@ def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
     return Witness(length, np.zeros(3), X_AB.p, normal)
 
 
-def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
+def _segment_box(segment: Segment, box: Box, X: Pose, level: Level, later: Pose | None) -> Witness:
     """A is the segment, placed at X in the frame of the box, B; in the frame of the box."""
     size = 0.5 * box.size
     if segment.is_point:
@@ -129,19 +146,36 @@ def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
     outside = Witness(length, p, p - length * normal, normal)
     apart = length > gjk.TOUCHING * (extent(segment) + extent(box))
     w = overlap(box, segment, X, logical_not(apart)).swapped()
-    return chosen(apart, outside, w)
+    found = chosen(apart, outside, w)
+    if later is None:
+        return found
+    return _passing(box, segment, X, later, found.swapped(), apart, level.of(found.distance, box, segment)).swapped()
 
 
-def _convex(a: Any, b: Any, X_AB: Pose, level: float) -> Witness:
+def _convex(a: Any, b: Any, X_AB: Pose, level: Level, later: Pose | None) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
     near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size)
     if isinstance(a, ROUND) or isinstance(b, ROUND):
         deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
         return moving(a, b, X_AB, chosen(apart, near, deep), size)
-    if level:
-        apart = logical_and(apart, near.distance > level * size)
-    return chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), level * size))
+    least = level.of(near.distance, a, b)
+    if level is not EXACT:
+        apart = logical_and(apart, near.distance > least)
+    found = chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), least))
+    return found if later is None else _passing(a, b, X_AB, later, found, apart, least)
+
+
+def _passing(a: Any, b: Any, X_AB: Pose, later: Pose, found: Witness, apart: Any, level: Any) -> Witness:
+    """The witness along the normal on which shapes stay apart longest, where their nearest points would meet.
+
+    later: B in A's frame after a while. An edge that passes close over a face is nearest to the face's edge, and the
+    line between them hardly leans: along it, the two would meet. But along the normal of the face they do not.
+    """
+    moved = later.point(X_AB.inverse().point(found.b))
+    meets = logical_and(apart, dot(found.normal, found.a - moved) < 0.0)
+    side = overlap(a, b, X_AB, meets, level, later)
+    return chosen(logical_and(meets, side.distance >= -level), side, found)
 
 
 def extent(shape: Any) -> Any:

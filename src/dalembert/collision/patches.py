@@ -20,12 +20,12 @@ from dalembert.spatial.vectors import dot
 
 from .candidates import ground_points
 from .cores import Segment
-from .distance import between, core, distance, extent
+from .distance import Level, between, core, distance, extent
 from .ground import Ground, plane
 from .supports import face, tangents
 from .witness import FAR, Witness, inflated
 
-LEVEL = 3e-8  # of the size: what stands flat to this keeps the same normal from step to step, and so comes to rest
+LEVEL = Level(3e-8, 3e-6)  # what stands flat to this keeps the same normal from step to step, and so comes to rest
 WIDTH = 1e-4  # of the size: edges are seen as this wide, so that those that are almost parallel meet along a line
 ROUNDING = 1e-9  # of the size: a corner this far outside still counts
 NARROW = 1e-4  # a polygon that is narrower than this part of its length is a line
@@ -34,10 +34,12 @@ STEEP = 10.0  # how much farther apart points must be for each metre of gap
 FIRST = (0.83, 0.56)  # the direction in which the first point is looked for: along no edge, as a rule
 
 
-def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Witness]:
+def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] | None = None) -> list[Witness]:
     """The candidates of two shapes placed in the world: 4, or 1 where one of them is a sphere or an ellipsoid.
 
-    Fewer may touch; the others have the gap `FAR`. b may be a `Ground` or a plane: see `ground_points`.
+    Fewer may touch; the others have the gap `FAR`. b may be a `Ground` or a plane: see `ground_points`. later: where
+    both will be after a step: boxes, hulls and capsules that pass close by each other have the normal along which they
+    stay apart.
     """
     if isinstance(b, Ground):
         return ground_points(a, X_a, b)
@@ -49,7 +51,8 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Witness]:
     if _is_round(core_a) or _is_round(core_b):
         return [distance(a, X_a, b, X_b)]
     X_AB = X_a.inverse() @ X_b
-    deepest = between(core_a, core_b, X_AB, LEVEL)
+    ahead = None if later is None else later[0].inverse() @ later[1]
+    deepest = between(core_a, core_b, X_AB, LEVEL, ahead)
     points = _patch(core_a, core_b, X_AB, deepest)
     local = [inflated(w, radius_a, radius_b) for w in points]
     return [Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal) for w in local]

@@ -68,13 +68,23 @@ class Patch:
             other = frames.placement(self.second, other)
         return replace(self, placement=placement, other_placement=other)
 
-    def witnesses(self, X: Sequence[Pose]) -> list[Witness]:
-        """One for each name; X: the poses of all bodies in the world."""
-        X_first = X[self.first] @ self.placement
+    def witnesses(self, X: Sequence[Pose], later: Sequence[Pose] | None = None) -> list[Witness]:
+        """One for each name; X: the poses of all bodies in the world; later: after a step."""
         if self.ground is not None:
-            return ground_points(self.shape, X_first, self.ground)
+            return ground_points(self.shape, X[self.first] @ self.placement, self.ground)
+        ahead = None if later is None else self._both(later)
+        X_first, X_second = self._both(X)
+        return pair_points(self.shape, X_first, self.other, X_second, ahead)
+
+    def _both(self, X: Sequence[Pose]) -> tuple[Pose, Pose]:
+        """The poses of both shapes."""
         assert self.other_placement is not None
-        return pair_points(self.shape, X_first, self.other, X[self.second] @ self.other_placement)
+        return X[self.first] @ self.placement, X[self.second] @ self.other_placement
+
+    @property
+    def passes_by(self) -> bool:
+        """Whether it makes a difference where its two shapes go: they may pass close by each other at an edge."""
+        return self.ground is None and len(self.names) > 1
 
 
 class NamedShape(NamedTuple):

@@ -19,7 +19,7 @@ from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
-from dalembert.spatial import Pose, cross
+from dalembert.spatial import Pose, cross, so3
 from dalembert.spatial.vectors import dot
 
 from .candidates import WORLD, Patch, like
@@ -41,32 +41,38 @@ class Points(NamedTuple):
     normal: np.ndarray
 
 
-def points(patches: Sequence[Patch], X: Sequence[Pose]) -> Points:
-    """All candidates with the bodies at X; like shapes are a loop."""
+def points(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None = None) -> Points:
+    """All candidates with the bodies at X; like shapes are a loop. later: poses after a step."""
     groups: dict[Any, list[int]] = {}
     for k, patch in enumerate(patches):
         groups.setdefault(like(patch), []).append(k)
     rows: dict[int, np.ndarray] = {}
     for members in groups.values():
-        rows |= dict(zip(members, _group([patches[k] for k in members], X), strict=True))
+        rows |= dict(zip(members, _group([patches[k] for k in members], X, later), strict=True))
     every = np.concatenate([rows[k] for k in range(len(patches))])
     return Points(every[:, 0], every[:, 1:4], every[:, 4:])
 
 
-def _group(patches: Sequence[Patch], X: Sequence[Pose]) -> list[np.ndarray]:
+def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None) -> list[np.ndarray]:
     """(points, 7) of each of some patches that differ in sizes and places alone: gap, position, normal."""
     first = patches[0]
+    moving = later if later is not None and first.passes_by else None
     shapes, others = [patch.shape for patch in patches], [patch.other for patch in patches]
     if first.ground is None:
         shapes, others = convex(shapes), convex(others)
     a, b = Numbers(shapes), Numbers(others)
 
-    def step(size_a: Any, body_a: Any, place_a: Any, size_b: Any, body_b: Any, place_b: Any) -> dict[str, Any]:
+    def step(
+        size_a: Any, body_a: Any, place_a: Any, size_b: Any, body_b: Any, place_b: Any, *ahead: Any
+    ) -> dict[str, Any]:
         X_a = pose_of(body_a) @ pose_of(place_a)
         if first.ground is not None:
             found = ground_points(a.shape(size_a), X_a, first.ground)
             return {"rows": np.array([[w.distance, *w.a, *w.normal] for w in found])}
-        found = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b))
+        both = None
+        if ahead:
+            both = pose_of(ahead[0]) @ pose_of(place_a), pose_of(ahead[1]) @ pose_of(place_b)
+        found = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b), both)
         return {"rows": np.array([[w.distance, *w.position, *w.normal] for w in found])}
 
     here = Pose.identity()
@@ -79,6 +85,9 @@ def _group(patches: Sequence[Patch], X: Sequence[Pose]) -> list[np.ndarray]:
         "body_b": np.array([pose_numbers(here if p.second == WORLD else X[p.second]) for p in patches]),
         "place_b": np.array([pose_numbers(x) for _, x in placements]),
     }
+    if moving is not None:
+        items["later_a"] = np.array([pose_numbers(moving[p.first]) for p in patches])
+        items["later_b"] = np.array([pose_numbers(here if p.second == WORLD else moving[p.second]) for p in patches])
     if len(patches) == 1:
         return [step(*(x[0] for x in items.values()))["rows"]]
     return list(mapped(step, items)["rows"])
@@ -119,6 +128,14 @@ class Motions:
                     twist = twist + np.concatenate([freedom.turn, freedom.move]) * v[freedom.column]
             twists.append(twist)
         return [*twists, np.zeros(6)]
+
+    def later(self, X: Sequence[Pose], v: np.ndarray, h: Any) -> list[Pose]:
+        """The poses of all bodies a time h after X, were their velocities to stay the same as at v (nv,)."""
+        moved = []
+        for X_i, twist in zip(X, self.twists(v), strict=False):  # the world, behind them, has none
+            velocity = twist[3:] + cross(twist[:3], X_i.p - self.reference)
+            moved.append(Pose(so3.exp(h * twist[:3]) @ X_i.R, X_i.p + h * velocity))
+        return moved
 
     def rows(self, signs: np.ndarray, axes: np.ndarray, position: np.ndarray, turning: Sequence[int]) -> np.ndarray:
         """(3 + m, nv): velocities along the axes of a contact (3, 3), then turning about those of them that are listed.

@@ -16,6 +16,7 @@ from dalembert.spatial import Pose, cross
 
 from .candidates import WORLD, Patch
 
+LEAST = 1e-37  # the normal of a wall has z = 0, and 0 has no sign; float32 has this number, but none much smaller
 FACE = 3  # points from which on the velocities of two bodies are fewer than those of the points where they touch
 
 
@@ -33,12 +34,13 @@ class Rows(NamedTuple):
     spin: np.ndarray
 
 
-def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch]) -> Rows:
-    """The rows of all points that may touch at q (nq,)."""
+def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch], later: np.ndarray | None = None) -> Rows:
+    """The rows of all points that may touch at q (nq,); later (nq,): where the robot will be after a step."""
     X = poses(model, q)
+    ahead = None if later is None else poses(model, later)
     gaps, positions, axes, J, spins = [], [], [], [], []
     for patch in patches:
-        for witness in patch.witnesses(X):
+        for witness in patch.witnesses(X, ahead):
             on_world = patch.second == WORLD
             position = witness.a if on_world else witness.position
             motion = point_motion(model, X, q, patch.first, position)
@@ -120,7 +122,7 @@ def tangent_frame(normal: np.ndarray) -> np.ndarray:
     Duff et al. 2017, "Building an orthonormal basis, revisited".
     """
     x, y, z = normal
-    s = sign(z + 1e-300)
+    s = sign(z + LEAST)
     a = -1.0 / (s + z)
     b = x * y * a
     return np.array([normal, [1.0 + s * x * x * a, s * b, -s * x], [b, s + y * y * a, -y]])

@@ -174,8 +174,9 @@ class Scene:
             return self.numbers[index], placement
         return self.world, placement if index == WORLD else self._fixed[index] @ placement
 
-    def touching(self, placed: np.ndarray) -> Touching:
-        """The contacts of a state. placed (n + 1, 13): poses, and how far bodies may move within a step."""
+    def touching(self, placed: np.ndarray, later: np.ndarray) -> Touching:
+        """The contacts of a state. placed (n + 1, 13): poses, and how far bodies may move within a step; later
+        (n + 1, 12): poses after it."""
         bodies = self.world + 1
         table = np.concatenate([placed, np.zeros((self.room, WIDTH))])
         count: Any = 0.0
@@ -184,7 +185,7 @@ class Scene:
             if group.patches[0].ground is not None:
                 table, count = self._against_ground(group, placed, table, count)
             else:
-                table, count, dropped = self._in_pairs(group, placed, table, count)
+                table, count, dropped = self._in_pairs(group, placed, later, table, count)
                 lost = lost + dropped
         rows, room = table[bodies:], float(self.room)
         lost = lost + where(count > room, count - room, 0.0)
@@ -195,7 +196,7 @@ class Scene:
         return Touching(*parts, colours.group, count, lost)
 
     def _in_pairs(
-        self, group: _Group, placed: np.ndarray, table: np.ndarray, count: Any
+        self, group: _Group, placed: np.ndarray, later: np.ndarray, table: np.ndarray, count: Any
     ) -> tuple[np.ndarray, Any, Any]:
         """The table of poses and contacts with those of a group, how many there are now, and pairs without room."""
         listed, pair_count, lost = self._near_pairs(group, placed)
@@ -205,14 +206,20 @@ class Scene:
         def one(rows: Any, k: Any) -> dict[str, Any]:
             first, *bodies = _looked_up(constants, k)
             shapes = [each.shape(_looked_up(each.sizes, k)) for each in sizes]
-            X = [pose_of(row) @ pose_of(_looked_up(place, k)) for row, place in zip(rows, group.places, strict=True)]
+            places = [pose_of(_looked_up(place, k)) for place in group.places]
+            X = [pose_of(row) @ place for row, place in zip(rows, places, strict=True)]
+            after = None
+            if passes_by:
+                after = pose_of(rows[0, WIDTH:]) @ places[0], pose_of(rows[1, WIDTH:]) @ places[1]
             ahead, contacts, near = rows[0, POSE] + rows[1, POSE], [], []
-            for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1])):
+            for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1], after)):
                 near.append(where(w.distance < NEAR + ahead, 1.0, 0.0))
                 contacts.append(_contact(first + float(i), bodies, w.distance, w.position, w.normal))
             return {"near": np.array(near), "contacts": np.array(contacts)}
 
-        found = visit(one, {"k": listed}, placed, at, count=pair_count)  # of one state several pairs at once
+        passes_by = group.patches[0].passes_by
+        poses = np.concatenate([placed, later], axis=1) if passes_by else placed
+        found = visit(one, {"k": listed}, poses, at, count=pair_count)  # of one state several pairs at once
         points = {name: found[name] for name in ("near", "contacts")}
 
         def keep(_: Any, count: Any, near: Any, contacts: Any) -> dict[str, Any]:

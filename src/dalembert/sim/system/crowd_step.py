@@ -169,7 +169,8 @@ class CrowdImpulses(ContactImpulses):
         bodies = [model.bodies[linked.number[body.index]] for body in scene.links]
         placed = PlacedBodies(bodies, radii, X, motions, h)
         rows = np.concatenate([moving.placed[:-1], placed.rows(placed.ahead(at.v))])
-        self.moving = moving = moving._replace(placed=rows)
+        later = np.concatenate([moving.later[:-1], placed.later(at.v)])
+        self.moving = moving = moving._replace(placed=rows, later=later)
         self.joints = -(-model.nv // SIZE)
         self.root = np.array([sqrt(x) for x in at.bodies.mass.r])
         self.kinds: list[SceneImpulses] = []

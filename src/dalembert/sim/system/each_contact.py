@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.algorithms import integrate
 from dalembert.contact import ContactLaw
 from dalembert.contact.gathering import tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
@@ -64,7 +65,9 @@ class Touching(NamedTuple):
 def every_candidate(element: RigidContact, at: Situated) -> Touching:
     """All candidates."""
     model, q = at.bodies.model, at.bodies.q
-    touching, moments = contact_rows(model, q, element.patches), element.moments
+    passes_by = any(patch.passes_by for patch in element.patches)
+    later = integrate(model, q, at.h * at.v) if passes_by else None
+    touching, moments = contact_rows(model, q, element.patches, later), element.moments
     spins = touching.spin.reshape(len(element.names), 3, -1)
     spin = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), model.nv)
     faces = None

@@ -64,7 +64,9 @@ class GatheredImpulses(ContactImpulses):
     @cached_property
     def candidates(self) -> Points:
         """All of them, where they are."""
-        return points(self.element.patches, self.X)
+        patches = self.element.patches
+        later = self.motions.later(self.X, self.v, self.h) if any(patch.passes_by for patch in patches) else None
+        return points(patches, self.X, later)
 
     @cached_property
     def limbs(self) -> list[list[int]]:

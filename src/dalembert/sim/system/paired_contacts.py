@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.collision.groups import pose_numbers
 from dalembert.contact.bounds import body_radius, possible_motion
 from dalembert.contact.gathering import AHEAD, NEAR, Motions, Slot
 from dalembert.math import logical_and, maximum, repeat, where
@@ -40,7 +41,7 @@ class PairedImpulses(GatheredImpulses):
         """All impulses on their laws, of all points that bodies reach within the step."""
 
         def attempt(ahead: Any, *_: Any) -> dict[str, Any]:
-            touching = self.scene.touching(self.placed.rows(ahead))
+            touching = self.scene.touching(self.placed.rows(ahead), self.placed.later(self.v))
             slots = Slot(touching.number, touching.gap, touching.position, touching.normal)
             solved = self.solved_with(slots, self.scene.room, touching.count)
             moved = self.placed.ahead(self.velocity(solved.w))
@@ -79,6 +80,12 @@ class PlacedBodies:
             velocity = twist[3:] + cross(twist[:3], centre - self.motions.reference)
             moves.append(possible_motion(self.h, velocity, twist[:3], radius))
         return np.array(moves)
+
+    def later(self, v: np.ndarray) -> np.ndarray:
+        """(n + 1, 12): poses after a step at v (nv,), the world last."""
+        poses = self.motions.later(self.X, v, self.h)
+        rows = [pose_numbers(poses[body.index]) for body in self.bodies]
+        return np.array([*rows, pose_numbers(Pose.identity())])
 
     def rows(self, ahead: np.ndarray) -> np.ndarray:
         """(n + 1, 13): as `Scene.touching` takes them, the world last."""

@@ -73,13 +73,14 @@ def scene_step(
 
 
 class Moving(NamedTuple):
-    """Bodies in the middle of a step: placed (n + 1, 13) as `Scene.touching` takes them; motion (n, 22).
+    """Bodies in the middle of a step: placed (n + 1, 13), later (n + 1, 12) as `Scene.touching` takes them.
 
-    motion: centre of mass, 1/mass, inverse inertia (6: xx xy xz yy yz zz), velocity, angular velocity, and what all
-    forces but contact add to both. inertia (n, 7): mass, and inertia about the centre of mass, as its inverse.
+    motion (n, 22): centre of mass, 1/mass, inverse inertia (6: xx xy xz yy yz zz), velocity, angular velocity, and what
+    all forces but contact add to both. inertia (n, 7): mass, and inertia about the centre of mass, as its inverse.
     """
 
     placed: np.ndarray
+    later: np.ndarray
     motion: np.ndarray
     inertia: np.ndarray
 
@@ -146,7 +147,10 @@ class LooseBodies:
             ahead = possible_motion(h, velocity, spin, radius)
             motion = [*(q[:3] + R @ com), 1.0 / mass, *mobility[HALF], *velocity, *spin, *kick, *turn]
             placed = np.array([*R.ravel(), *q[:3], ahead])
-            return {"placed": placed, "motion": np.array(motion), "inertia": np.array([mass, *inertia[HALF]])}
+            turned = R @ so3.exp(h * v[:3])
+            later = np.array([*turned.ravel(), *(q[:3] + R @ com + h * velocity - turned @ com)])
+            inertias = np.array([mass, *inertia[HALF]])
+            return {"placed": placed, "later": later, "motion": np.array(motion), "inertia": inertias}
 
         items = self.constants | {
             "mass": np.array([body.inertia.mass for body in self.scene.loose]),
@@ -155,8 +159,9 @@ class LooseBodies:
             "v": self._by_body(v, self.v),
         }
         moving = mapped(one, items | ({"force": forces} if pushed else {}))
-        world = np.array([*np.eye(3).ravel(), 0.0, 0.0, 0.0, 0.0])
-        return Moving(np.concatenate([moving["placed"], world[None]]), moving["motion"], moving["inertia"])
+        world = np.array([[*np.eye(3).ravel(), 0.0, 0.0, 0.0, 0.0]])
+        placed, later = np.concatenate([moving["placed"], world]), np.concatenate([moving["later"], world[:, :-1]])
+        return Moving(placed, later, moving["motion"], moving["inertia"])
 
     def changed(self, q: np.ndarray, v: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """v (nv,) with changes (n, 6) of velocities of centres of mass and of angular velocities, along world axes."""
@@ -182,7 +187,7 @@ class SceneImpulses:
         laws = element.laws
         self.about = tuple(sorted({axis for law in laws for axis in law.axes}))
         self.bounces = element.bounces
-        self.touching = bodies.scene.touching(moving.placed)
+        self.touching = bodies.scene.touching(moving.placed, moving.later)
         self.columns = self._columns(self.touching, self._remembered(self.touching.number))
 
     def changes(self, w: np.ndarray) -> np.ndarray:
