@@ -17,6 +17,7 @@ from dalembert.solids.meshes import CURE, triangles_of
 MOST_VERTICES = 64  # of a hull; one with more is replaced by that of the vertices that lie farthest out
 FLAT = 1e-9  # of the size: what is thinner has no hull
 COPLANAR = 1e-6  # sine of the angle between two triangles of one face
+LIKE = 0.99999872  # cosine of the angle between two triangles of one polygon, as MuJoCo has it
 
 
 class Edges(NamedTuple):
@@ -59,6 +60,36 @@ class Hull:
         return Edges(*(np.array(column) for column in zip(*rows, strict=True)))
 
     @cached_property
+    def polygons(self) -> list[tuple[np.ndarray, list[int]]]:
+        """Its sides: outward unit normal (3,) and vertex numbers, seen counter-clockwise.
+
+        Triangles whose normals are almost that of a first one, and that hang together with it, are one side.
+        """
+        normals, _ = self._planes
+        sides = {(int(t[k]), int(t[(k + 1) % 3])): i for i, t in enumerate(self.triangles) for k in range(3)}
+        left, found = set(range(len(self.triangles))), []
+        for first, n in enumerate(normals):
+            if first not in left:
+                continue
+            left.remove(first)
+            ring, members = {}, [first]
+            for i in members:
+                for k in range(3):
+                    edge = int(self.triangles[i][k]), int(self.triangles[i][(k + 1) % 3])
+                    beyond = sides[edge[::-1]]
+                    if beyond in left and normals[beyond] @ n > LIKE:
+                        left.remove(beyond)
+                        members.append(beyond)
+                    if beyond not in members:
+                        ring[edge[0]] = edge[1]
+            begin = next(iter(ring))
+            corners = [begin]
+            while ring[corners[-1]] != begin:
+                corners.append(ring[corners[-1]])
+            found.append((n, corners))
+        return found
+
+    @cached_property
     def _planes(self) -> tuple[np.ndarray, np.ndarray]:
         a, b, c = (self.vertices[self.triangles[:, k]] for k in range(3))
         normals = np.cross(b - a, c - a)
@@ -73,10 +104,29 @@ class HullTable:
     """
 
     def __init__(self, hulls: Sequence[Hull]) -> None:
+        self.hulls = hulls
         self.vertices, self.vertex_count = _stacked([hull.vertices for hull in hulls])
-        self.faces, self.face_count = _stacked([np.column_stack(hull.faces) for hull in hulls])
-        self.edges, self.edge_count = _stacked([np.column_stack(hull.edges) for hull in hulls])
         self.extents = np.array([np.max(np.linalg.norm(hull.vertices, axis=1)) for hull in hulls])
+
+    @property
+    def face_count(self) -> int:
+        """Rows for the faces of each hull."""
+        return len(self.faces) // len(self.hulls)
+
+    @property
+    def edge_count(self) -> int:
+        """Rows for the edges of each hull."""
+        return len(self.edges) // len(self.hulls)
+
+    @cached_property
+    def faces(self) -> np.ndarray:
+        """Outward unit normals and offsets (n, 4)."""
+        return _stacked([np.column_stack(hull.faces) for hull in self.hulls])[0]
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """Start, direction, and normals on both sides (n, 12)."""
+        return _stacked([np.column_stack(hull.edges) for hull in self.hulls])[0]
 
 
 def _stacked(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:

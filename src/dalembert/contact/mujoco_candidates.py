@@ -20,6 +20,7 @@ from dalembert.spatial import Pose
 from .candidates import WORLD, moves, named_shapes
 from .contact import DEFAULTS, GROUND, Contact
 from .mujoco_convex import POINTS
+from .mujoco_hulls import CORNERS, MOST_VERTICES
 from .mujoco_points import Point, in_order, shape_points, terrain_points
 from .mujoco_weights import Mobility, mobility
 
@@ -94,6 +95,8 @@ class MujocoPatch:
 
     def count(self, X: Sequence[Pose]) -> int:
         """The number of its points, which may take long to compute."""
+        if isinstance(self.a, Plane) and isinstance(self.b, Hull):
+            return CORNERS
         known = POINTS.get((type(self.a), type(self.b)))
         return len(self.points(X)) if known is None else known
 
@@ -293,9 +296,11 @@ def _carrier(model: Model, body: Body) -> Body | None:
     return None
 
 
-def _convex(shape: Shape) -> Shape | Hull:
-    """The shape, or the hull of a mesh."""
-    return hull(shape) if isinstance(shape, (Mesh, Polyhedron)) else shape
+def _convex(shape: Shape, most: int | None = None) -> Shape | Hull:
+    """The shape, or the hull of a mesh, of at most so many vertices."""
+    if not isinstance(shape, (Mesh, Polyhedron)):
+        return shape
+    return hull(shape) if most is None else hull(shape, most)
 
 
 def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch | None:
@@ -313,7 +318,7 @@ def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: 
         WORLD if second.body is None else second.body.index,
         _convex(a.shape),
         a.placement,
-        _convex(b.shape),
+        _convex(b.shape, MOST_VERTICES if isinstance(a.shape, Plane) else None),
         b.placement,
         flipped,
         grounded,

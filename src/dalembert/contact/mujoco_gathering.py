@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.collision import Ground
 from dalembert.collision.bounds import Bound, bound
-from dalembert.collision.groups import Numbers, alike, pose_numbers, pose_of
+from dalembert.collision.groups import Numbers, alike, alike_in_pairs, pose_numbers, pose_of
 from dalembert.collision.lines import between_segments
 from dalembert.math import abs as absolute
 from dalembert.math import lookup, visit, where
@@ -58,8 +58,9 @@ class MujocoGathering:
         self.first_points = np.cumsum([0, *(len(patch.names) for patch in patches)])
         groups: dict[Any, list[int]] = {}
         for k, patch in enumerate(patches):
-            kind = id(patch.a) if isinstance(patch.a, Ground) else alike(patch.a)
-            groups.setdefault((kind, alike(patch.b), patch.flipped), []).append(k)
+            on_ground = isinstance(patch.a, Ground)
+            kinds = (id(patch.a), alike(patch.b)) if on_ground else (alike_in_pairs(patch.a), alike_in_pairs(patch.b))
+            groups.setdefault((*kinds, patch.flipped), []).append(k)
         self.groups = [_Group(model, patches, members, self.first_points) for members in groups.values()]
         self.turning = tuple(range(max(patch.parameters.condim for patch in patches) - 3))
 

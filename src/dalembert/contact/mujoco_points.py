@@ -1,10 +1,10 @@
 """Where MuJoCo lets two shapes touch: the same points, normals and tangents.
 
-A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, and an
-ellipsoid in 1. Spheres meet spheres, capsules, boxes and cylinders in the nearest points, which are unique; so do two
-capsules, in 2 where they are parallel. A capsule meets a box in up to 2 points (`mujoco_capsule_box`), a box meets a
-box in up to 8 (`mujoco_boxes`), a cylinder what it lies on in up to 4 (`mujoco_convex`). All other pairs take the
-points of this package, of which there may be others.
+A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, an
+ellipsoid in 1, and the hull of a mesh in up to 4 corners of one side (`mujoco_hulls`). Spheres meet spheres, capsules,
+boxes and cylinders in the nearest points, which are unique; so do two capsules, in 2 where they are parallel. A capsule
+meets a box in up to 2 points (`mujoco_capsule_box`), a box meets a box in up to 8 (`mujoco_boxes`), a cylinder what it
+lies on in up to 4 (`mujoco_convex`). All other pairs take the points of this package, of which there may be others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import FAR, Ground, ground_points, pair_points
+from dalembert.collision import FAR, Ground, Hull, ground_points, pair_points
+from dalembert.collision.hulls import TabledHull
 from dalembert.math import abs as absolute
 from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
@@ -24,6 +25,7 @@ from dalembert.spatial.vectors import cross, dot
 from .mujoco_boxes import box_box
 from .mujoco_capsule_box import capsule_box
 from .mujoco_convex import POINTS, convex_points
+from .mujoco_hulls import lowest_corners
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
@@ -144,12 +146,23 @@ def _plane_cylinder(normal: np.ndarray, origin: np.ndarray, cylinder: Cylinder, 
     return [first, second, *thirds]
 
 
+def _plane_hull(normal: np.ndarray, origin: np.ndarray, hull: Hull | TabledHull, X: Pose) -> list[Point]:
+    corners = lowest_corners(hull, -(X.R.T @ normal))
+    points = [_on_plane(normal, origin, X.point(corner.point)) for corner in corners]
+    return [
+        point._replace(distance=where(corner.present > 0.5, point.distance, FAR))
+        for corner, point in zip(corners, points, strict=True)
+    ]
+
+
 PLANE: dict[type, Callable[..., list[Point]]] = {
     Sphere: _plane_sphere,
     Capsule: _plane_capsule,
     Ellipsoid: _plane_ellipsoid,
     Box: _plane_box,
     Cylinder: _plane_cylinder,
+    Hull: _plane_hull,
+    TabledHull: _plane_hull,
 }
 
 

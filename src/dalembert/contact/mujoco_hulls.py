@@ -1,0 +1,128 @@
+"""Where MuJoCo lets the convex hull of a mesh touch a plane: up to four corners of one of its sides.
+
+Of all sides that have the deepest vertex for a corner, it is that which looks most towards the plane. Of a side with
+more than four corners four are kept, the deepest among them: the others move on, one at a time, as long as the area
+between the four grows. Which ones are kept does not depend on how deep they are. What is farther up than the centre of
+the hull does not count. All were found by looking at what MuJoCo 4.0.1 does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.collision.hulls import Hull, TabledHull
+from dalembert.math import logical_and, lookup, repeat, scan, where
+from dalembert.solids.polyhedra import unit_inertia_of_surface
+from dalembert.spatial.vectors import cross, dot
+
+from .mujoco_polygons import LARGER
+
+CORNERS = 4
+MOST_VERTICES = 1024  # of the hull of a mesh against planes: its vertices are numbers in a table, and no code
+TRIALS = 6  # for each corner of a side, so many moves are enough: three numbers go round, and each fails as often
+
+
+class Corner(NamedTuple):
+    """A corner of a hull, (3,) in its frame [m]; present: 1 where it counts, else 0."""
+
+    point: np.ndarray
+    present: Any
+
+
+class _Tables:
+    """Vertices, sides and their corners of several hulls, below each other.
+
+    hulls: number of the first vertex, of vertices, and the centre; vertices: place, number of the first row of `sides`
+    and of its rows; sides: normal, number of the first row of `corners`, of its rows, and of this vertex among them.
+    """
+
+    def __init__(self, hulls: Sequence[Hull]) -> None:
+        about: list[list[float]] = []
+        vertices: list[list[float]] = []
+        sides: list[list[float]] = []
+        corners: list[np.ndarray] = []
+        for hull in hulls:
+            centre = unit_inertia_of_surface(hull.vertices, hull.triangles).com
+            about.append([len(vertices), len(hull.vertices), *centre])
+            around: list[list[list[float]]] = [[] for _ in hull.vertices]
+            for normal, ring in hull.polygons:
+                for k, vertex in enumerate(ring):
+                    around[vertex].append([*normal, len(corners), len(ring), k])
+                corners.extend(hull.vertices[ring])
+            for point, rows in zip(hull.vertices, around, strict=True):
+                vertices.append([*point, len(sides), len(rows)])
+                sides.extend(rows)
+        self.hulls, self.vertices = np.array(about, float), np.array(vertices)
+        self.sides, self.corners = np.array(sides), np.array(corners)
+        self.most_vertices = int(self.hulls[:, 1].max())
+        self.most_sides = int(self.vertices[:, 4].max())
+        self.most_corners = int(self.sides[:, 4].max())
+
+
+def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
+    """Four corners, of which some may not be present; the first is the deepest one. down (3,): in the hull's frame."""
+    tables = _Tables([body] if isinstance(body, Hull) else body.table.hulls)
+    first, count, *centre = lookup(tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
+    begin, sides = _most(down, tables.vertices, first, count, tables.most_vertices)
+    start, length, position = _most(down, tables.sides, begin, sides, tables.most_sides)
+
+    def corner(number: Any) -> np.ndarray:
+        at = position + number
+        return lookup(tables.corners, start + where(at >= length, at - length, at))
+
+    numbers = np.arange(float(CORNERS))
+    if tables.most_corners > CORNERS:
+        numbers = _spread(corner, length, TRIALS * tables.most_corners)
+    corners = []
+    for k, number in enumerate(numbers):
+        point = corner(number)
+        below = dot(down, point - np.array(centre)) > 0.0
+        present = logical_and(k < length, below) if k else True
+        corners.append(Corner(point, where(present, 1.0, 0.0)))
+    return corners
+
+
+def _most(down: np.ndarray, table: np.ndarray, first: Any, count: Any, most: int) -> np.ndarray:
+    """Of `count` rows from the first one on, that whose vector is farthest along down, without this vector."""
+    vectors = table[:, :3]
+
+    def step(best: Any, k: Any) -> dict[str, Any]:
+        along = dot(down, lookup(vectors, first + k))
+        return {"best": where(along > best[0], np.array([along, k]), best)}
+
+    begin = {"best": np.array([-np.inf, 0.0])}
+    farthest = scan(step, {"k": np.arange(float(most))}, begin, count=count)["best"][-1]
+    return lookup(table[:, 3:], first + farthest[1])
+
+
+def _spread(corner: Any, length: Any, most: int) -> np.ndarray:
+    """The numbers (4,) of four corners of a side that span a large area, the first one 0."""
+
+    def area(numbers: np.ndarray) -> Any:
+        a, b, c, d = (corner(number) for number in numbers)
+        across = cross(a - c, b - d)
+        return dot(across, across)
+
+    def step(numbers: Any, size: Any, moving: Any, _: Any) -> dict[str, Any]:
+        """The last corner moves on once, then the third as long as it gains, then the second, then the last again."""
+        moved = []
+        for k, number in enumerate(numbers):
+            after = where(number + 1.0 >= length, 0.0, number + 1.0)
+            moved.append(where(moving == float(k), after, number))
+        trial = np.array(moved)
+        new = area(trial)
+        gains = new > size * LARGER**2
+        last = moving > 2.5
+        return {
+            "numbers": where(gains, trial, numbers),
+            "size": where(gains, new, size),
+            "moving": where(gains, where(last, 2.0, moving), where(moving > 1.5, 1.0, 3.0)),
+            "done": where(logical_and(last, new <= size * LARGER**2), 1.0, 0.0),
+        }
+
+    begin = np.arange(float(CORNERS))
+    few = where(length < CORNERS + 0.5, 1.0, 0.0)
+    return repeat(step, most, {"numbers": begin, "size": area(begin), "moving": 3.0, "done": few}, "done")["numbers"]
