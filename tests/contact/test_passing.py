@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, Robot
-from dalembert.model.geometry import Box, Capsule, Polyhedron, Shape, Sphere
+from dalembert.model.geometry import Box, Capsule, Cylinder, Polyhedron, Shape, Sphere
 from loose_bodies import G, standing
 from tolerances import COMPUTED, CONTACT_SOLVER, SINGLE
 
@@ -34,8 +34,8 @@ def over_blocks(shape: Shape, *tops: float, others: int = 0, gravity: float = 0.
 
 @pytest.mark.parametrize(
     ("shape", "others"),
-    [(Box([0.2] * 3), 0), (Box([0.2] * 3), 3), (CUBE, 0), (Capsule(0.1, 0.2), 0)],
-    ids=["box", "scene", "mesh", "capsule"],
+    [(Box([0.2] * 3), 0), (Box([0.2] * 3), 3), (CUBE, 0), (Cylinder(0.1, 0.2), 0), (Capsule(0.1, 0.2), 0)],
+    ids=["box", "scene", "mesh", "cylinder", "capsule"],
 )
 def test_what_passes_over_an_edge_is_not_hit(shape: Shape, others: int) -> None:
     robot = over_blocks(shape, 0.0, others=others)
@@ -50,8 +50,9 @@ def test_what_passes_over_an_edge_is_not_hit(shape: Shape, others: int) -> None:
     assert motion.q[:, 0].min() > 0.4  # beyond the edge
 
 
-def test_a_box_slides_over_the_seam_of_two_blocks() -> None:
-    robot = over_blocks(Box([0.2] * 3), 0.0, 0.0, gravity=G)
+@pytest.mark.parametrize("shape", [Box([0.2] * 3), Cylinder(0.1, 0.2)], ids=["box", "cylinder"])
+def test_a_body_slides_over_the_seam_of_two_blocks(shape: Shape) -> None:
+    robot = over_blocks(shape, 0.0, 0.0, gravity=G)
     q, v = standing(0.1, SPEED, 0.0, 0.0)
     q[0] = 0.45
     contact = Contact(friction=MU, pairs=[("body0", "block0"), ("body0", "block1")])

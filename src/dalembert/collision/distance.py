@@ -30,6 +30,7 @@ from .ellipsoids import between_ellipsoids
 from .ground import Ground, plane
 from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
+from .passing import passing
 from .penetration import Pair, penetration
 from .witness import Witness, chosen, inflated, nearer
 
@@ -91,16 +92,16 @@ def core(shape: Any) -> tuple[Any, Any]:
 
 
 def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT, later: Pose | None = None) -> Witness:
-    """The witness of two cores, in A's frame; later: as of `_passing`."""
+    """The witness of two cores, in A's frame; later: B there after a while, see `passing`."""
     match a, b:
         case Segment(), Segment():
             return _segments(a, b, X_AB)
         case Segment(), Box():
             X_BA = X_AB.inverse()
-            w = _segment_box(a, b, X_BA, level, None if later is None else later.inverse())
+            w = _segment_box(a, b, X_BA)
             return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
         case Box(), Segment():
-            return _segment_box(b, a, X_AB, level, later).swapped()
+            return _segment_box(b, a, X_AB).swapped()
         case Cylinder(), Segment() if b.is_point:
             length, normal = from_cylinder(X_AB.p, a.radius, 0.5 * a.length)
             return Witness(length, X_AB.p - length * normal, X_AB.p, -normal)
@@ -134,7 +135,7 @@ def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
     return Witness(length, np.zeros(3), X_AB.p, normal)
 
 
-def _segment_box(segment: Segment, box: Box, X: Pose, level: Level, later: Pose | None) -> Witness:
+def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
     """A is the segment, placed at X in the frame of the box, B; in the frame of the box."""
     size = 0.5 * box.size
     if segment.is_point:
@@ -146,36 +147,24 @@ def _segment_box(segment: Segment, box: Box, X: Pose, level: Level, later: Pose 
     outside = Witness(length, p, p - length * normal, normal)
     apart = length > gjk.TOUCHING * (extent(segment) + extent(box))
     w = overlap(box, segment, X, logical_not(apart)).swapped()
-    found = chosen(apart, outside, w)
-    if later is None:
-        return found
-    return _passing(box, segment, X, later, found.swapped(), apart, level.of(found.distance, box, segment)).swapped()
+    return chosen(apart, outside, w)
 
 
 def _convex(a: Any, b: Any, X_AB: Pose, level: Level, later: Pose | None) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
     near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size)
+    least = level.of(near.distance, a, b)
     if isinstance(a, ROUND) or isinstance(b, ROUND):
         deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
-        return moving(a, b, X_AB, chosen(apart, near, deep), size)
-    least = level.of(near.distance, a, b)
-    if level is not EXACT:
-        apart = logical_and(apart, near.distance > least)
-    found = chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), least))
-    return found if later is None else _passing(a, b, X_AB, later, found, apart, least)
-
-
-def _passing(a: Any, b: Any, X_AB: Pose, later: Pose, found: Witness, apart: Any, level: Any) -> Witness:
-    """The witness along the normal on which shapes stay apart longest, where their nearest points would meet.
-
-    later: B in A's frame after a while. An edge that passes close over a face is nearest to the face's edge, and the
-    line between them hardly leans: along it, the two would meet. But along the normal of the face they do not.
-    """
-    moved = later.point(X_AB.inverse().point(found.b))
-    meets = logical_and(apart, dot(found.normal, found.a - moved) < 0.0)
-    side = overlap(a, b, X_AB, meets, level, later)
-    return chosen(logical_and(meets, side.distance >= -level), side, found)
+        found = moving(a, b, X_AB, chosen(apart, near, deep), size)
+    else:
+        if level is not EXACT:
+            apart = logical_and(apart, near.distance > least)
+        found = chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), least))
+    if later is None or isinstance(a, Segment) or isinstance(b, Segment):
+        return found
+    return passing(a, b, X_AB, later, found, apart, least)
 
 
 def extent(shape: Any) -> Any:

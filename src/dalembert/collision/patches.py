@@ -38,7 +38,7 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] |
     """The candidates of two shapes placed in the world: 4, or 1 where one of them is a sphere or an ellipsoid.
 
     Fewer may touch; the others have the gap `FAR`. b may be a `Ground` or a plane: see `ground_points`. later: where
-    both will be after a step: boxes, hulls and capsules that pass close by each other have the normal along which they
+    both will be after a step: boxes, hulls and cylinders that pass close by each other have the normal along which they
     stay apart.
     """
     if isinstance(b, Ground):
