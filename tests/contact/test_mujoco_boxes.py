@@ -217,8 +217,9 @@ FIXED = """<geom name="table" type="box" size=".5 .4 .1" pos="0 0 -.1" euler="0 
 PAIRS = '<contact><pair geom1="brick" geom2="lid" condim="6"/><pair geom1="lid" geom2="table"/></contact>'
 
 
-@pytest.mark.parametrize("after", ["", PAIRS])
-@pytest.mark.parametrize("few", [0, 100])
+@pytest.mark.parametrize(
+    ("few", "after"), [(0, PAIRS), (100, PAIRS), *(pytest.param(few, "", marks=pytest.mark.long) for few in (0, 100))]
+)
 def test_compiled_batches(few: int, after: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several shapes on a body, a fixed one, and pairs listed the other way round; points one by one, and gathered."""
     monkeypatch.setattr(soft_constraints, "FEW", few)

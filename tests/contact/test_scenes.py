@@ -103,6 +103,7 @@ def test_a_stack_falls_together_and_comes_to_rest():
     assert run.contacts.table["signorini"][0] < CONTACT_SOLVER
 
 
+@pytest.mark.long
 def test_a_stack_at_rest_takes_one_pass_a_step():
     """Equal faces do not take turns in giving the normal, so that nothing is left to solve for."""
     contact = Contact(friction=0.6, pairs="all")

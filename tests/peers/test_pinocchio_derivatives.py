@@ -41,7 +41,8 @@ ARMS = ("baxter", "kinova", "panda", "tiago", "ur_description", "z1")
 
 
 KEPT = "talos_data/robots/talos_reduced.urdf"  # of the large robots, whose derivatives take many seconds to compile
-PARAMETERS = [pytest.param(f, marks=pytest.mark.long) if f in LARGE and f != KEPT else f for f in FILES]
+SLOW = {*LARGE, "baxter_description/urdf/baxter.urdf"} - {KEPT}
+PARAMETERS = [pytest.param(f, marks=pytest.mark.long) if f in SLOW else f for f in FILES]
 
 
 @pytest.mark.parametrize("file", PARAMETERS)
