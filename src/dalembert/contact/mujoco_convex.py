@@ -19,6 +19,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
+from .mujoco_boxes import chosen
 from .mujoco_polygons import CORNERS, common_corners
 
 OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
@@ -76,13 +77,9 @@ def convex_points(a: Capsule | Cylinder, X_a: Pose, b: Box | Cylinder, X_b: Pose
     for k, face in enumerate(faces):
         alone = Found(float(k == 0), deepest.distance, deepest.position, n)
         line = lines[k] if k < 2 else alone
-        point = _chosen(many, face, _chosen(two, line, alone))
+        point = chosen(many, face, chosen(two, line, alone))
         points.append(point._replace(distance=where(point.present > 0.5, point.distance, FAR)))
     return points
-
-
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
-    return type(x)(*(where(condition, p, q) for p, q in zip(x, y, strict=True)))
 
 
 def _number(condition: Any) -> Any:
@@ -146,7 +143,7 @@ def _face_points(a: Cylinder, X_a: Pose, end: Side, sides: list[Side], margin: A
     facing: Any = False
     for side in sides:
         looks = logical_and(end.present * side.present > 0.5, dot(end.normal, side.normal) < -OPPOSITE)
-        other, facing = _chosen(logical_and(looks, logical_not(facing)), side, other), logical_or(facing, looks)
+        other, facing = chosen(logical_and(looks, logical_not(facing)), side, other), logical_or(facing, looks)
 
     def then() -> dict[str, Any]:
         up = where(dot(end.normal, X_a.R[:, 2]) < 0.0, -1.0, 1.0)
@@ -186,7 +183,7 @@ def _lines(
         flat = logical_and(flat, side.present * line.present > 0.5)
         first = logical_and(flat, logical_not(lying))
         points = _on_side(side, line, sign, margin)
-        best = points if best is None else [_chosen(first, x, y) for x, y in zip(points, best, strict=True)]
+        best = points if best is None else [chosen(first, x, y) for x, y in zip(points, best, strict=True)]
         lying = logical_or(lying, flat)
     assert best is not None
     return best, lying
@@ -225,5 +222,5 @@ def _on_side(side: Side, line: Line, sign: float, margin: Any) -> list[Found]:
         logical_and(near[0], near[1]),
         logical_or(logical_and(near[0], cut[0]), logical_and(second_alone, cut[1])),
     )
-    second = _chosen(near[1], two, one)
-    return [_chosen(near[0], one, two), second._replace(present=_number(again))]
+    second = chosen(near[1], two, one)
+    return [chosen(near[0], one, two), second._replace(present=_number(again))]
