@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.math import lookup
-from dalembert.model.geometry import Mesh, Polyhedron
+from dalembert.model.geometry import Mesh, MujocoHull, Polyhedron
 from dalembert.solids.meshes import CURE, triangles_of
 
 MOST_VERTICES = 64  # of a hull; one with more is replaced by that of the vertices that lie farthest out
@@ -31,10 +31,20 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Hull:
-    """A convex solid: vertices (n, 3) [m] and triangles (m, 3) of vertex numbers, seen counter-clockwise."""
+    """A convex solid: vertices (n, 3) [m] and triangles (m, 3) of vertex numbers, seen counter-clockwise.
+
+    sides: its polygons, where something else than the triangles says what they are.
+    """
 
     vertices: np.ndarray
     triangles: np.ndarray
+    sides: tuple[tuple[np.ndarray, tuple[int, ...]], ...] | None = None
+
+    @cached_property
+    def content(self) -> bytes:
+        """All its numbers."""
+        rings = [number for normal, ring in self.sides or () for number in (*normal, len(ring), *ring)]
+        return self.vertices.tobytes() + np.array(rings, float).tobytes()
 
     @cached_property
     def faces(self) -> tuple[np.ndarray, np.ndarray]:
@@ -60,11 +70,13 @@ class Hull:
         return Edges(*(np.array(column) for column in zip(*rows, strict=True)))
 
     @cached_property
-    def polygons(self) -> list[tuple[np.ndarray, list[int]]]:
+    def polygons(self) -> Sequence[tuple[np.ndarray, Sequence[int]]]:
         """Its sides: outward unit normal (3,) and vertex numbers, seen counter-clockwise.
 
         Triangles whose normals are almost that of a first one, and that hang together with it, are one side.
         """
+        if self.sides is not None:
+            return self.sides
         normals, _ = self._planes
         sides = {(int(t[k]), int(t[(k + 1) % 3])): i for i, t in enumerate(self.triangles) for k in range(3)}
         left, found = set(range(len(self.triangles))), []
@@ -172,6 +184,18 @@ def hull(shape: Mesh | Polyhedron | Any, most: int = MOST_VERTICES) -> Hull:
     if len(extreme) > most:
         extreme = extreme[_spread(extreme, most)]
     return Hull(*_quickhull(extreme))
+
+
+def stated_hull(stated: MujocoHull) -> Hull:
+    """The hull that an MJCF file's mesh has in MuJoCo, with all its vertices."""
+    used, corners = np.unique(stated.corners, return_inverse=True)
+    vertices = stated.points[used]
+    number = {point.tobytes(): k for k, point in enumerate(vertices)}
+    extreme, triangles = _quickhull(vertices)
+    numbers = np.array([number[point.tobytes()] for point in extreme])
+    rings = np.split(corners, np.cumsum(stated.counts)[:-1])
+    sides = zip(stated.normals, (tuple(int(k) for k in ring) for ring in rings), strict=True)
+    return Hull(vertices, numbers[triangles], tuple(sides))
 
 
 def deviation(shape: Mesh | Polyhedron, reduced: Hull) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.algorithms import poses
 from dalembert.collision import Ground, HeightField, Hull, as_ground, hull
+from dalembert.collision.hulls import stated_hull
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Surface
@@ -296,11 +297,11 @@ def _carrier(model: Model, body: Body) -> Body | None:
     return None
 
 
-def _convex(shape: Shape, most: int | None = None) -> Shape | Hull:
-    """The shape, or the hull of a mesh, of at most so many vertices."""
+def _convex(shape: Shape) -> Shape | Hull:
+    """The shape; of a mesh its hull, as MuJoCo has it where the file is MuJoCo's."""
     if not isinstance(shape, (Mesh, Polyhedron)):
         return shape
-    return hull(shape) if most is None else hull(shape, most)
+    return hull(shape, MOST_VERTICES) if shape.hull is None else stated_hull(shape.hull)
 
 
 def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch | None:
@@ -318,7 +319,7 @@ def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: 
         WORLD if second.body is None else second.body.index,
         _convex(a.shape),
         a.placement,
-        _convex(b.shape, MOST_VERTICES if isinstance(a.shape, Plane) else None),
+        _convex(b.shape),
         b.placement,
         flipped,
         grounded,

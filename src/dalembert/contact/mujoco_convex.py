@@ -1,4 +1,4 @@
-"""Where MuJoCo lets a cylinder touch a box, a capsule or another cylinder: its ends are polygons of 16 corners there.
+"""Where MuJoCo lets boxes, cylinders, capsules and the hulls of meshes touch each other, in up to four points.
 
 Of two flat sides that look at each other to 5°, the part that they have in common is held at up to four of its corners.
 A straight line of a shape that lies in a flat side of the other, to 5°, is held at the two ends of what they have in
@@ -11,48 +11,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import FAR, distance
+from dalembert.collision import FAR, Hull, distance
+from dalembert.collision.hulls import TabledHull
 from dalembert.collision.supports import tangents
 from dalembert.math import abs as absolute
-from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, sqrt, where
+from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, scan, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .mujoco_boxes import chosen
-from .mujoco_polygons import CORNERS, common_corners
+from .mujoco_polygons import Polygon, common_corners
+from .mujoco_sides import Outline, Ring, number, outline
 
 OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
 ALONG = 0.0888  # sine of the angle to which a line lies in a side
-EDGE_ON = 1e-5  # of a unit normal: below it, it is across an axis
-TINY = 1e-30
+TOWARDS = 1e-15  # of a unit normal: a side that looks less towards the other shape holds no line
+CORNERS = 4
+_HULLS = (Hull, TabledHull)
 POINTS: dict[tuple[type, type], int] = {
     (Capsule, Cylinder): 2,
-    (Cylinder, Cylinder): 4,
-    (Cylinder, Box): 4,
+    (Cylinder, Cylinder): CORNERS,
+    (Cylinder, Box): CORNERS,
+    **{(Capsule, hull): 2 for hull in _HULLS},
+    **{(shape, hull): CORNERS for shape in (Cylinder, Box) for hull in _HULLS},
+    **{(one, other): CORNERS for one in _HULLS for other in _HULLS},
 }  # of each pair of shapes
-# corners of the sides of a box, in turn, as signs of the two other axes: first of the side towards + axis, then −
-SIDES = {
-    0: (((1, 1), (1, -1), (-1, -1), (-1, 1)), ((1, -1), (1, 1), (-1, 1), (-1, -1))),
-    1: (((-1, -1), (1, -1), (1, 1), (-1, 1)), ((-1, 1), (1, 1), (1, -1), (-1, -1))),
-    2: (((-1, 1), (1, 1), (1, -1), (-1, -1)), ((1, 1), (-1, 1), (-1, -1), (1, -1))),
-}
-
-
-class Side(NamedTuple):
-    """A flat side of a shape: 1 where it may touch, else 0; its outward normal (3,) and its corners (k, 3), in turn."""
-
-    present: Any
-    normal: np.ndarray
-    corners: np.ndarray
-
-
-class Line(NamedTuple):
-    """A straight line of a shape: 1 where it may touch, else 0; its ends (3,)."""
-
-    present: Any
-    start: np.ndarray
-    end: np.ndarray
 
 
 class Found(NamedTuple):
@@ -64,163 +48,160 @@ class Found(NamedTuple):
     normal: np.ndarray  # (3,) from the first shape to the second
 
 
-def convex_points(a: Capsule | Cylinder, X_a: Pose, b: Box | Cylinder, X_b: Pose, margin: Any = 0.0) -> list[Found]:
+class Facing(NamedTuple):
+    """Two sides that look at each other: by how much (the cosine between their normals), and their numbers."""
+
+    cosine: Any
+    of_a: Any
+    of_b: Any
+    normal_a: np.ndarray  # (3,)
+    normal_b: np.ndarray  # (3,)
+
+
+class Lying(NamedTuple):
+    """A line from start to end, (3,) each, in a side of another shape; found: 1, or 0 where there is none."""
+
+    found: Any
+    side: Any
+    normal: np.ndarray  # (3,) of the side
+    start: np.ndarray
+    end: np.ndarray
+
+
+def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> list[Found]:
     """Four points, or two of a capsule, of which those that are not `present` are `FAR` away."""
     deepest = distance(a, X_a, b, X_b)
     n = -deepest.normal
-    sides_a, sides_b = _sides(a, X_a, n), _sides(b, X_b, -n)
-    lines, lying = _lines(a, X_a, n, b, X_b, sides_a, sides_b, margin)
-    faces, facing = _face_points(a, X_a, sides_a[0], sides_b, margin) if isinstance(a, Cylinder) else (lines, False)
+    of_a, of_b = outline(a, X_a, n), outline(b, X_b, -n)
+    faces, facing = _face_points(of_a, of_b, margin)
+    lines, lying = _line_points(of_a, of_b, n, logical_not(facing), margin)
     many = logical_and(facing, faces[0].present > 0.5)
-    two = logical_and(logical_and(logical_not(facing), lying), lines[0].present > 0.5)
+    two = logical_and(lying, lines[0].present > 0.5)
     points = []
-    for k, face in enumerate(faces):
+    for k in range(POINTS[type(a), type(b)]):
         alone = Found(float(k == 0), deepest.distance, deepest.position, n)
         line = lines[k] if k < 2 else alone
-        point = chosen(many, face, chosen(two, line, alone))
+        point = chosen(many, faces[k], chosen(two, line, alone))
         points.append(point._replace(distance=where(point.present > 0.5, point.distance, FAR)))
     return points
-
-
-def _number(condition: Any) -> Any:
-    return where(condition, 1.0, 0.0)
-
-
-# ---- sides and lines of shapes
-
-
-def _sides(shape: Any, X: Pose, n: np.ndarray) -> list[Side]:
-    """Those that touch something along n or beside it: an end of a cylinder, up to three sides of a box; or none."""
-    m = X.R.T @ n
-    if isinstance(shape, Capsule):
-        return []
-    if isinstance(shape, Cylinder):
-        up = where(m[2] < 0.0, -1.0, 1.0)
-        ring = np.array([[x, -up * y] for x, y in CORNERS]) * shape.radius
-        corners = [X.point(np.array([x, y, 0.5 * up * shape.length])) for x, y in ring]
-        return [Side(_number(absolute(m[2]) > EDGE_ON), up * X.R[:, 2], np.array(corners))]
-    half, sides = 0.5 * shape.size, []
-    for axis, (upper, lower) in SIDES.items():
-        up = where(m[axis] < 0.0, -1.0, 1.0)
-        others = [k for k in range(3) if k != axis]
-        corners = []
-        for high, low in zip(upper, lower, strict=True):
-            local = [up * half[axis]] * 3
-            for k, s, t in zip(others, high, low, strict=True):
-                local[k] = (s if s == t else s * up) * half[k]
-            corners.append(X.point(np.array(local)))
-        sides.append(Side(_number(absolute(m[axis]) > EDGE_ON), up * X.R[:, axis], np.array(corners)))
-    return sides
-
-
-def _lines_of(shape: Any, X: Pose, n: np.ndarray, side: Side) -> list[Line]:
-    """Lines of a shape that may lie in a side of another one: that of a round shape nearest to it; edges of a box."""
-    if isinstance(shape, Cylinder | Capsule):
-        x, y, _ = X.R.T @ side.normal
-        scale = -shape.radius / (sqrt(maximum(x * x + y * y, TINY)) if isinstance(shape, Cylinder) else 1.0)
-        up = where(dot(X.R[:, 2], n) < 0.0, -1.0, 1.0) * 0.5 * shape.length
-        return [Line(1.0, *(X.point(np.array([scale * x, scale * y, z])) for z in (up, -up)))]
-    m = X.R.T @ n
-    corner = np.array([where(x < 0.0, -0.5, 0.5) * size for x, size in zip(m, shape.size, strict=True)])
-    across = [absolute(x) <= EDGE_ON for x in m]
-    lines = []
-    for k in range(3):
-        i, j = (other for other in range(3) if other != k)
-        # all three edges at a corner; of an edge that one alone; of a side none
-        single = logical_and(across[k], logical_not(logical_or(across[i], across[j])))
-        present = logical_or(single, logical_not(logical_or(across[k], logical_or(across[i], across[j]))))
-        other = np.array([-x if i == k else x for i, x in enumerate(corner)])
-        lines.append(Line(_number(present), X.point(corner), X.point(other)))
-    return lines
 
 
 # ---- side on side
 
 
-def _face_points(a: Cylinder, X_a: Pose, end: Side, sides: list[Side], margin: Any) -> tuple[list[Found], Any]:
-    """The points of an end of a cylinder on that side of b which looks at it, and whether there is one."""
-    other: Side = sides[0]
-    facing: Any = False
-    for side in sides:
-        looks = logical_and(end.present * side.present > 0.5, dot(end.normal, side.normal) < -OPPOSITE)
-        other, facing = chosen(logical_and(looks, logical_not(facing)), side, other), logical_or(facing, looks)
+def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[Found], Any]:
+    """The corners of what those sides have in common that look at each other most, and whether there are any."""
+    best = _facing(a, b)
+    facing = best.of_a >= 0.0
 
     def then() -> dict[str, Any]:
-        up = where(dot(end.normal, X_a.R[:, 2]) < 0.0, -1.0, 1.0)
-        level = 0.5 * up * a.length
-        local = [X_a.R.T @ (corner - X_a.p) for corner in other.corners]
-        n = X_a.R.T @ other.normal
-        # in the plane of the end, turned over where it is the upper one: its corners are counter-clockwise then
-        polygon = np.array([[x, -up * y] for x, y, _ in local])
-        slope = np.array([n[0], -up * n[1]])
-        height = level * n[2] - dot(n, local[0])
-        corners = common_corners(polygon, a.radius, slope, height, margin)
-        rows = [[*X_a.point(np.array([x, -up * y, level])), exists] for x, y, exists in corners]
+        ring_a, ring_b = a.ring(best.of_a), b.ring(best.of_b)
+        origin, (u, v) = ring_a.corners[0], tangents(best.normal_a)
+        slope = np.array([dot(best.normal_b, u), dot(best.normal_b, v)])
+        height = dot(best.normal_b, origin - ring_b.corners[0])
+        flat_a, flat_b = (_seen(ring, origin, u, v) for ring in (ring_a, ring_b))
+        corners = common_corners(flat_a, flat_b, slope, height, margin)
+        rows = [[height + dot(slope, (x, y)), *(origin + x * u + y * v), exists] for x, y, exists in corners]
         return {"rows": np.array(rows)}
 
-    rows = branch(facing, then, {"rows": np.zeros((4, 4))})["rows"]
-    points = []
-    for row in rows:
-        gap = dot(other.normal, row[:3] - other.corners[0])
-        points.append(Found(row[3], gap, row[:3] - 0.5 * gap * other.normal, -other.normal))
-    return points, facing
+    rows = branch(facing, then, {"rows": np.zeros((CORNERS, 5))})["rows"]
+    return [_between(row[4], row[0], row[1:4], best.normal_b, -1.0) for row in rows], facing
+
+
+def _facing(a: Outline, b: Outline) -> Facing:
+    """The two sides that look at each other most; numbers −1 where none do."""
+
+    def outer(best: Any, one: Any) -> np.ndarray:
+        def inner(best: Any, two: Any) -> np.ndarray:
+            cosine = dot(one[1:4], two[1:4])
+            better = logical_and(one[0] * two[0] > 0.5, cosine < best[0])
+            return where(better, np.array([cosine, one[4], two[4], *one[1:4], *two[1:4]]), best)
+
+        return b.sides.each(inner, best)
+
+    up = np.array([0.0, 0.0, 1.0])
+    numbers = a.sides.each(outer, np.array([-OPPOSITE, -1.0, -1.0, *up, *up]))
+    return Facing(*numbers[:3], numbers[3:6], numbers[6:])
+
+
+def _seen(ring: Ring, origin: np.ndarray, u: np.ndarray, v: np.ndarray) -> Polygon:
+    return Polygon(np.array([[dot(p - origin, u), dot(p - origin, v)] for p in ring.corners]), ring.count)
+
+
+def _between(present: Any, gap: Any, point: np.ndarray, normal: np.ndarray, sign: float) -> Found:
+    """A point at this height over a side with a normal; sign: of that normal, from the first shape to the second."""
+    return Found(present, gap, point - 0.5 * gap * normal, sign * normal)
 
 
 # ---- line on side
 
 
-def _lines(
-    a: Any, X_a: Pose, n: np.ndarray, b: Any, X_b: Pose, sides_a: list[Side], sides_b: list[Side], margin: Any
-) -> tuple[list[Found], Any]:
-    """Two points of the first line of a that lies in a side of b, or of b in one of a; and whether there is one."""
-    pairs = [(side, line, -1.0) for side in sides_b for line in _lines_of(a, X_a, n, side)]
-    pairs += [(side, line, 1.0) for side in sides_a for line in _lines_of(b, X_b, -n, side)]
-    best: list[Found] | None = None
-    lying: Any = False
-    for side, line, sign in pairs:
-        along = line.end - line.start
-        flat = absolute(dot(along, side.normal)) < ALONG * sqrt(dot(along, along))
-        flat = logical_and(flat, side.present * line.present > 0.5)
-        first = logical_and(flat, logical_not(lying))
-        points = _on_side(side, line, sign, margin)
-        best = points if best is None else [chosen(first, x, y) for x, y in zip(points, best, strict=True)]
-        lying = logical_or(lying, flat)
-    assert best is not None
-    return best, lying
+def _line_points(a: Outline, b: Outline, n: np.ndarray, wanted: Any, margin: Any) -> tuple[list[Found], Any]:
+    """Two points of the first line of a that lies in a side of b, or else of b in one of a; and whether there is one."""
+    first, second = _lying(b, a, -n), _lying(a, b, n)
+    on_b = logical_and(wanted, first.found > 0.5)
+    on_a = logical_and(logical_and(wanted, second.found > 0.5), logical_not(on_b))
+    points, others = _on_side(b, first, on_b, -1.0, margin), _on_side(a, second, on_a, 1.0, margin)
+    return [chosen(on_b, x, y) for x, y in zip(points, others, strict=True)], logical_or(on_b, on_a)
 
 
-def _on_side(side: Side, line: Line, sign: float, margin: Any) -> list[Found]:
-    """The ends of the part of a line that is over a side.
+def _lying(body: Outline, other: Outline, outward: np.ndarray) -> Lying:
+    """The first line of another shape that lies in a side of a body."""
+
+    def outer(state: Any, side: Any) -> np.ndarray:
+        normal = side[1:4]
+        looks = logical_and(side[0] > 0.5, dot(normal, outward) > TOWARDS)
+
+        def inner(state: Any, line: Any) -> np.ndarray:
+            along = line[4:] - line[1:4]
+            flat = absolute(dot(along, normal)) < ALONG * sqrt(dot(along, along))
+            new = logical_and(logical_and(looks, line[0] > 0.5), logical_and(flat, state[0] < 0.5))
+            return where(new, np.array([1.0, side[4], *normal, *line[1:]]), state)
+
+        return other.lines(normal).each(inner, state)
+
+    numbers = body.sides.each(outer, np.array([0.0, 0.0, 0.0, 0.0, 1.0, *np.zeros(6)]))
+    return Lying(*numbers[:2], numbers[2:5], numbers[5:8], numbers[8:])
+
+
+def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any) -> list[Found]:
+    """The ends of the part of a line that is over a side of a body.
 
     Where one of them is too far away, the other is there twice if it was cut off, since MuJoCo has it twice.
     """
-    u, v = tangents(side.normal)
-    origin = side.corners[0]
-    flat = [np.array([dot(p - origin, u), dot(p - origin, v)]) for p in (line.start, line.end)]
-    ring = [np.array([dot(p - origin, u), dot(p - origin, v)]) for p in side.corners]
-    middle = sum(ring[1:], ring[0]) / len(ring)
-    low: Any = 0.0
-    high: Any = 1.0
-    for p, q in zip(ring, [*ring[1:], ring[0]], strict=True):
-        inward = np.array([p[1] - q[1], q[0] - p[0]])
-        inward = where(dot(inward, middle - p) < 0.0, -1.0, 1.0) * inward
-        x, y = (dot(inward, point - p) for point in flat)
-        t = x / where(x == y, 1.0, x - y)
-        outside = logical_and(x < 0.0, y < 0.0)
-        low = where(outside, 2.0, where(x < 0.0, maximum(low, t), low))
-        high = where(logical_and(x >= 0.0, y < 0.0), minimum(high, t), high)
-    ends = [line.start + t * (line.end - line.start) for t in (low, high)]
-    cut = low > 0.0, high < 1.0
-    gaps = [dot(side.normal, p - origin) for p in ends]
+    if not len(body.sides.numbers):
+        return [Found(0.0, FAR, np.zeros(3), np.array([0.0, 0.0, 1.0]))] * 2
+    normal, line = lying.normal, lying.end - lying.start
+
+    def then() -> dict[str, Any]:
+        ring = body.ring(lying.side)
+        origin, (u, v) = ring.corners[0], tangents(normal)
+        polygon = _seen(ring, origin, u, v)
+        start, end = ([dot(p - origin, u), dot(p - origin, v)] for p in (lying.start, lying.end))
+
+        def cut(low: Any, high: Any, side: Any) -> dict[str, Any]:
+            x, y = (dot(side[:2], point) - side[2] for point in (start, end))
+            t = x / where(x == y, 1.0, x - y)
+            outside = logical_and(x < 0.0, y < 0.0)
+            low = where(outside, 2.0, where(x < 0.0, maximum(low, t), low))
+            return {"low": low, "high": where(logical_and(x >= 0.0, y < 0.0), minimum(high, t), high)}
+
+        parts = scan(cut, {"side": polygon.sides}, {"low": 0.0, "high": 1.0}, count=polygon.count)
+        low, high = parts["low"][-1], parts["high"][-1]
+        gaps = [dot(normal, lying.start + t * line - origin) for t in (low, high)]
+        return {"numbers": np.array([low, high, *gaps])}
+
+    low, high, *gaps = branch(wanted, then, {"numbers": np.zeros(4)})["numbers"]
+    cut_off = low > 0.0, high < 1.0
     near = [logical_and(low <= high, gap <= margin) for gap in gaps]
     one, two = (
-        Found(_number(x), gap, p - 0.5 * gap * side.normal, sign * side.normal)
-        for x, gap, p in zip(near, gaps, ends, strict=True)
+        _between(number(x), gap, lying.start + t * line, normal, sign)
+        for x, gap, t in zip(near, gaps, (low, high), strict=True)
     )
     second_alone = logical_and(near[1], logical_not(near[0]))
     again = logical_or(
         logical_and(near[0], near[1]),
-        logical_or(logical_and(near[0], cut[0]), logical_and(second_alone, cut[1])),
+        logical_or(logical_and(near[0], cut_off[0]), logical_and(second_alone, cut_off[1])),
     )
     second = chosen(near[1], two, one)
-    return [chosen(near[0], one, two), second._replace(present=_number(again))]
+    return [chosen(near[0], one, two), second._replace(present=number(again))]

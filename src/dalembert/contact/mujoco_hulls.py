@@ -32,7 +32,7 @@ class Corner(NamedTuple):
     present: Any
 
 
-class _Tables:
+class SideTables:
     """Vertices, sides and their corners of several hulls, below each other.
 
     hulls: number of the first vertex, of vertices, and the centre; vertices: place, number of the first row of `sides`
@@ -51,7 +51,7 @@ class _Tables:
             for normal, ring in hull.polygons:
                 for k, vertex in enumerate(ring):
                     around[vertex].append([*normal, len(corners), len(ring), k])
-                corners.extend(hull.vertices[ring])
+                corners.extend(hull.vertices[list(ring)])
             for point, rows in zip(hull.vertices, around, strict=True):
                 vertices.append([*point, len(sides), len(rows)])
                 sides.extend(rows)
@@ -64,10 +64,12 @@ class _Tables:
 
 def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
     """Four corners, of which some may not be present; the first is the deepest one. down (3,): in the hull's frame."""
-    tables = _Tables([body] if isinstance(body, Hull) else body.table.hulls)
+    tables = SideTables([body] if isinstance(body, Hull) else body.table.hulls)
     first, count, *centre = lookup(tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
-    begin, sides = _most(down, tables.vertices, first, count, tables.most_vertices)
-    start, length, position = _most(down, tables.sides, begin, sides, tables.most_sides)
+    vertex = farthest_row(down, tables.vertices, first, count, tables.most_vertices)
+    begin, sides = lookup(tables.vertices[:, 3:], vertex)
+    side = farthest_row(down, tables.sides, begin, sides, tables.most_sides)
+    start, length, position = lookup(tables.sides[:, 3:], side)
 
     def corner(number: Any) -> np.ndarray:
         at = position + number
@@ -85,17 +87,16 @@ def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
     return corners
 
 
-def _most(down: np.ndarray, table: np.ndarray, first: Any, count: Any, most: int) -> np.ndarray:
-    """Of `count` rows from the first one on, that whose vector is farthest along down, without this vector."""
+def farthest_row(along: np.ndarray, table: np.ndarray, first: Any, count: Any, most: int) -> Any:
+    """The number of that row, of `count` rows from the first one on, whose vector is farthest along a direction."""
     vectors = table[:, :3]
 
     def step(best: Any, k: Any) -> dict[str, Any]:
-        along = dot(down, lookup(vectors, first + k))
-        return {"best": where(along > best[0], np.array([along, k]), best)}
+        reach = dot(along, lookup(vectors, first + k))
+        return {"best": where(reach > best[0], np.array([reach, k]), best)}
 
     begin = {"best": np.array([-np.inf, 0.0])}
-    farthest = scan(step, {"k": np.arange(float(most))}, begin, count=count)["best"][-1]
-    return lookup(table[:, 3:], first + farthest[1])
+    return first + scan(step, {"k": np.arange(float(most))}, begin, count=count)["best"][-1][1]
 
 
 def _spread(corner: Any, length: Any, most: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Corners of what a polygon and the end of a cylinder have in common, and the four of them that MuJoCo keeps.
+"""Corners of what two convex polygons have in common, and the four of them that MuJoCo keeps.
 
 A polygon is cut along one side of the other after the other (Sutherland and Hodgman 1974). Of more than four corners,
 those of a large quadrilateral are kept: MuJoCo moves its corners on, one at a time, as long as its area grows. Which
@@ -7,61 +7,78 @@ ones it arrives at depends on where it starts, so that the order of the corners 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_not, maximum, minimum, repeat, take, visit, where
+from dalembert.math import floor, logical_and, logical_not, lookup, maximum, minimum, repeat, take, visit, where
+from dalembert.math import map as mapped
 from dalembert.spatial.vectors import dot
 
-TURNS = 16  # corners of the end of a cylinder
-ANGLES = 2.0 * np.pi * np.arange(TURNS) / TURNS
-CORNERS = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
-OUTWARD = np.column_stack([np.cos(ANGLES + np.pi / TURNS), np.sin(ANGLES + np.pi / TURNS)])  # normals of its sides
-REACH = float(np.cos(np.pi / TURNS))  # distance of its sides, of the radius
 LARGER = 1.0 + 1e-11  # areas that differ by less are the same: between them rounding decides in MuJoCo
-MOVES = 400  # far more than were ever needed
+MOVES = 20  # for each corner: far more than were ever needed
 
 
-def common_corners(polygon: np.ndarray, radius: Any, slope: np.ndarray, height: Any, most: Any) -> np.ndarray:
-    """(4, 3): up to four corners (x, y) of what a convex polygon (k, 2) has in common with the end of a cylinder, and 1
-    for those that exist, else 0.
+class Polygon(NamedTuple):
+    """Corners (k, 2) in turn, clockwise, of which the first `count` are there."""
+
+    corners: np.ndarray
+    count: Any
+
+    @property
+    def sides(self) -> np.ndarray:
+        """(k, 3): of each corner's side to the next one, a vector inwards, and how far the corner is along it."""
+
+        def side(i: Any, p: Any, q: Any) -> dict[str, Any]:
+            across = where(i + 1.0 < self.count, q, self.corners[0]) - p
+            return {"side": np.array([across[1], -across[0], across[1] * p[0] - across[0] * p[1]])}
+
+        following = np.concatenate([self.corners[1:], self.corners[:1]])
+        items = {"i": np.arange(float(len(self.corners))), "p": self.corners, "q": following}
+        return mapped(side, items, self.count)["side"]
+
+
+def common_corners(outer: Polygon, polygon: Polygon, slope: np.ndarray, height: Any, most: Any) -> np.ndarray:
+    """(4, 3): up to four corners (x, y) of what a polygon has in common with an outer one, and 1 for those that exist,
+    else 0.
 
     Corners whose height + slope · (x, y) is above `most` do not count.
     """
-    table, count = _cut(polygon, radius)
+    table, count = _cut(outer, polygon)
     table, count = _low(table, count, slope, height, most)
     few = count < 4.5
-    largest = repeat(_moved(table, count), MOVES, _first(table, few), "done")["best"]
+    largest = repeat(_moved(table, count), MOVES * len(table), _first(table, few), "done")["best"]
     chosen = take(table, where(few, np.arange(4.0), largest))
     return np.array([[x, y, where(k < count, 1.0, 0.0)] for k, (x, y) in enumerate(chosen)])
 
 
-def _cut(polygon: np.ndarray, radius: Any) -> tuple[np.ndarray, Any]:
+def _cut(outer: Polygon, polygon: Polygon) -> tuple[np.ndarray, Any]:
     """The rows of a table that begins with the corners of what is left of a polygon, and how many they are.
 
-    The table holds the polygon twice: before and after a cut. An item is one side of it, from the corner before to
-    this one, and the side that closes it comes last.
+    The table holds the polygon twice, before and after a cut, then the sides of the outer one. An item is one side of
+    the polygon, from the corner before to this one, and the side that closes it comes last.
     """
-    room = len(polygon) + TURNS
-    items = [(k, i) for k in range(TURNS) for i in range(len(polygon) + k + 1)]
+    cuts, corners = len(outer.corners), len(polygon.corners)
+    room = corners + cuts
+    items = [(k, i) for k in range(cuts) for i in range(corners + k + 1)]
+    starts = np.array([float(items.index((k, 0))) for k in range(cuts)] + [float(len(items))])
     begins = np.array([float(i == 0) for _, i in items])
     numbers = np.array([float(i) for _, i in items])
-    outward = np.array([OUTWARD[k] for k, _ in items])
     target = np.array([float(room * ((k + 1) % 2)) for k, _ in items])
-    at = np.array([[float(room * (k % 2) + i)] for k, i in items])
+    at = np.array([[float(room * (k % 2) + i), float(2 * room + k)] for k, i in items])
 
-    def side(rows: Any, first: Any, last: Any, count: Any, kept: Any, begin: Any, i: Any, out: Any, to: Any) -> dict:
+    def side(rows: Any, first: Any, last: Any, count: Any, kept: Any, begin: Any, i: Any, to: Any) -> dict:
         starts = begin > 0.5
         count, kept = where(starts, kept, count), where(starts, 0.0, kept)
-        first, last = where(starts, rows[0], first), where(starts, rows[0], last)
-        corner = where(i < count, rows[0], first)
+        here, inward, offset = rows[0][:2], rows[1][:2], rows[1][2]
+        first, last = where(starts, here, first), where(starts, here, last)
+        corner = where(i < count, here, first)
         real = logical_and(logical_not(starts), i <= count)
-        before, here = radius * REACH - dot(out, last), radius * REACH - dot(out, corner)
-        crosses = logical_and(real, logical_and(minimum(before, here) < 0.0, maximum(before, here) >= 0.0))
-        stays = logical_and(real, here >= 0.0)
-        t = before / where(crosses, before - here, 1.0)
+        a, b = dot(inward, last) - offset, dot(inward, corner) - offset
+        crosses = logical_and(real, logical_and(minimum(a, b) < 0.0, maximum(a, b) >= 0.0))
+        stays = logical_and(real, b >= 0.0)
+        t = a / where(crosses, a - b, 1.0)
         after = kept + where(crosses, 1.0, 0.0)
         return {
             "first": first,
@@ -69,14 +86,21 @@ def _cut(polygon: np.ndarray, radius: Any) -> tuple[np.ndarray, Any]:
             "count": count,
             "kept": after + where(stays, 1.0, 0.0),
             "to": np.array([where(crosses, to + kept, -1.0), where(stays, to + after, -1.0)]),
-            "rows": np.array([last + t * (corner - last), corner]),
+            "rows": np.array([[*(last + t * (corner - last)), 0.0], [*corner, 0.0]]),
         }
 
-    given = {"begin": begins, "i": numbers, "out": outward, "target": target}
-    carry = {"first": np.zeros(2), "last": np.zeros(2), "count": 0.0, "kept": float(len(polygon))}
-    table = np.concatenate([polygon, np.zeros((2 * room - len(polygon), 2))])
-    end = visit(side, given, table, at, carry)
-    return end["table"][:room], end["kept"]
+    flat = np.zeros((corners, 1))
+    empty = np.zeros((2 * room - corners, 3))
+    table = np.concatenate([np.concatenate([polygon.corners, flat], axis=1), empty, outer.sides])
+    carry = {"first": np.zeros(2), "last": np.zeros(2), "count": 0.0, "kept": polygon.count}
+    given = {"begin": begins, "i": numbers, "target": target}
+    end = visit(side, given, table, at, carry, lookup(starts, outer.count))
+    half = where(_odd(outer.count), 1.0, 0.0) * float(room)
+    return take(end["table"], half + np.arange(float(room)))[:, :2], end["kept"]
+
+
+def _odd(count: Any) -> Any:
+    return count - 2.0 * floor(0.5 * count) > 0.5
 
 
 def _low(table: np.ndarray, count: Any, slope: np.ndarray, height: Any, most: Any) -> tuple[np.ndarray, Any]:

@@ -86,12 +86,25 @@ class Plane(_Numbers):
 
 
 @dataclass(frozen=True, eq=False)
+class MujocoHull:
+    """The convex hull of a mesh as MuJoCo's compiler has made it, in the frame of the mesh: points (n, 3) [m]; of each
+    side, in MuJoCo's order, the outward normal (k, 3), its number of corners (k,), and the numbers of these among the
+    points, side after side, seen counter-clockwise."""
+
+    points: np.ndarray
+    normals: np.ndarray
+    counts: np.ndarray
+    corners: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Mesh:
     """A surface in a file: its path where that was found, else as the robot's file states it; scale (3,), or
-    one number for all axes."""
+    one number for all axes. hull: only of a mesh in an MJCF file."""
 
     file: str
     scale: np.ndarray = field(default_factory=lambda: np.ones(3))
+    hull: MujocoHull | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         scale = np.full(3, self.scale) if np.ndim(self.scale) == 0 else self.scale
@@ -100,10 +113,14 @@ class Mesh:
 
 @dataclass(frozen=True, eq=False)
 class Polyhedron:
-    """A surface held in memory: vertices (n, 3) [m] and triangles (m, 3) of vertex numbers, seen counter-clockwise."""
+    """A surface held in memory: vertices (n, 3) [m] and triangles (m, 3) of vertex numbers, seen counter-clockwise.
+
+    hull: only of a mesh in an MJCF file.
+    """
 
     vertices: np.ndarray
     triangles: np.ndarray
+    hull: MujocoHull | None = field(default=None, repr=False)
 
 
 Shape = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Plane | Mesh | Polyhedron

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.model import ModelBuilder, MujocoContact, Surface
-from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Role, Shape, Sphere
+from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, MujocoHull, Plane, Polyhedron, Role, Shape
+from dalembert.model.geometry import Sphere
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
@@ -83,10 +84,28 @@ def _mesh(mjcf: Compiled, index: int, X_BG: Pose) -> tuple[Shape, Pose]:
     drawn = element is not None and not np.any(element.refpos) and abs(element.refquat[0]) == 1.0
     if path is not None and path.suffix.lower() in READABLE and drawn:
         moved = pose(m.mesh_pos[index], m.mesh_quat[index])  # MuJoCo's mesh frame in the file's frame
-        return Mesh(str(path), np.array(m.mesh_scale[index])), X_BG @ moved.inverse()
-    points = slice(m.mesh_vertadr[index], m.mesh_vertadr[index] + m.mesh_vertnum[index])
-    faces = slice(m.mesh_faceadr[index], m.mesh_faceadr[index] + m.mesh_facenum[index])
-    return Polyhedron(np.array(m.mesh_vert[points], float), np.array(m.mesh_face[faces], int)), X_BG
+        return Mesh(str(path), np.array(m.mesh_scale[index]), _hull(m, index, moved)), X_BG @ moved.inverse()
+    points, faces = _part(m, "vert", index), _part(m, "face", index)
+    hull = _hull(m, index, Pose.identity())
+    return Polyhedron(np.array(m.mesh_vert[points], float), np.array(m.mesh_face[faces], int), hull), X_BG
+
+
+def _hull(m: Any, index: int, X: Pose) -> MujocoHull | None:
+    """MuJoCo's hull of a mesh, from the mesh's frame into that in which X is given; None where it has made none."""
+    sides = _part(m, "poly", index)
+    if sides.start == sides.stop:
+        return None
+    counts = np.array(m.mesh_polyvertnum[sides], int)
+    begin = int(m.mesh_polyvertadr[sides.start])
+    corners = np.array(m.mesh_polyvert[begin : begin + counts.sum()], int)
+    points = np.array(m.mesh_vert[_part(m, "vert", index)], float)
+    return MujocoHull(points @ X.R.T + X.p, np.array(m.mesh_polynormal[sides]) @ X.R.T, counts, corners)
+
+
+def _part(m: Any, name: str, index: int) -> slice:
+    """The rows of a mesh in one of MuJoCo's tables."""
+    begin = int(getattr(m, f"mesh_{name}adr")[index])
+    return slice(begin, begin + int(getattr(m, f"mesh_{name}num")[index]))
 
 
 def _color(mjcf: Compiled, index: int) -> tuple[float, float, float, float] | None:

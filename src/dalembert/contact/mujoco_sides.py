@@ -1,0 +1,233 @@
+"""Flat sides and straight lines of a shape with which, in MuJoCo, it may touch another one along a given direction.
+
+Where that direction meets a corner of the shape, these are all sides and edges around it; where it meets an edge, the
+edge and the sides beside it; where it meets a side, that side alone. Ends of cylinders are polygons of 16 corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dalembert.collision.hulls import Hull, TabledHull
+from dalembert.math import abs as absolute
+from dalembert.math import logical_and, logical_not, logical_or, lookup, maximum, scan, sqrt, where
+from dalembert.math import map as mapped
+from dalembert.model.geometry import Box, Capsule, Cylinder
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import dot
+
+from .mujoco_hulls import SideTables, farthest_row
+
+EDGE_ON = 1e-5  # of a unit vector: below it, a component counts as none
+TINY = 1e-30
+WRITTEN_OUT = 4  # rows; more are a loop
+TURNS = 16  # corners of the end of a cylinder
+ANGLES = 2.0 * np.pi * np.arange(TURNS) / TURNS
+# corners of the sides of a box, in turn, as signs of the two other axes: first of the side towards + axis, then −
+BOX_SIDES = {
+    0: (((1, 1), (1, -1), (-1, -1), (-1, 1)), ((1, -1), (1, 1), (-1, 1), (-1, -1))),
+    1: (((-1, -1), (1, -1), (1, 1), (-1, 1)), ((-1, 1), (1, 1), (1, -1), (-1, -1))),
+    2: (((-1, 1), (1, 1), (1, -1), (-1, -1)), ((1, 1), (-1, 1), (-1, -1), (1, -1))),
+}
+
+
+class Rows(NamedTuple):
+    """Numbers (k, m) of which the first one of a row is 1 where it counts, else 0; `count`: those after it are 0."""
+
+    numbers: np.ndarray
+    count: Any
+
+    def each(self, step: Callable[[Any, Any], Any], state: np.ndarray) -> np.ndarray:
+        """state = step(state, row), row after row."""
+        if len(self.numbers) <= WRITTEN_OUT:
+            for row in self.numbers:
+                state = step(state, row)
+            return state
+
+        def one(state: Any, row: Any) -> dict[str, Any]:
+            return {"state": step(state, row)}
+
+        return scan(one, {"row": self.numbers}, {"state": state}, count=self.count)["state"][-1]
+
+
+class Ring(NamedTuple):
+    """The corners (k, 3) of a side in turn, clockwise seen from outside, of which the first `count` are there [m]."""
+
+    corners: np.ndarray
+    count: Any
+
+
+class Outline(Protocol):
+    """What of a shape may touch: in world axes."""
+
+    @property
+    def sides(self) -> Rows:
+        """Whether it counts, outward normal, number of each."""
+
+    def ring(self, number: Any) -> Ring:
+        """The corners of the side with this number."""
+
+    def lines(self, normal: np.ndarray) -> Rows:
+        """Whether it counts, start and end of each line that may lie in a side of another shape with this normal."""
+
+
+def outline(shape: Any, X: Pose, n: np.ndarray) -> Outline:
+    """That of a shape placed at X along n, which points out of it."""
+    match shape:
+        case Capsule() | Cylinder():
+            return _Round(shape, X, n)
+        case Box():
+            return _Corners(shape, X, n)
+    return _Polyhedron(shape, X, n)
+
+
+def number(condition: Any) -> Any:
+    """1 where it holds, else 0."""
+    return where(condition, 1.0, 0.0)
+
+
+class _Round:
+    """A cylinder or a capsule: an end of the first, and the straight line that is nearest to a side."""
+
+    def __init__(self, shape: Capsule | Cylinder, X: Pose, n: np.ndarray) -> None:
+        self.shape, self.X, along = shape, X, dot(X.R[:, 2], n)
+        self.up = where(along < 0.0, -1.0, 1.0)
+        ends = [[number(absolute(along) > EDGE_ON), *(self.up * X.R[:, 2]), 0.0]]
+        self.sides = Rows(np.array(ends if isinstance(shape, Cylinder) else []), 1.0)
+
+    def ring(self, number: Any) -> Ring:
+        radius, height = self.shape.radius, 0.5 * self.up * self.shape.length
+        corners = [[radius * np.cos(t), -self.up * radius * np.sin(t), height] for t in ANGLES]
+        return Ring(np.array([self.X.point(np.array(corner)) for corner in corners]), float(TURNS))
+
+    def lines(self, normal: np.ndarray) -> Rows:
+        x, y, _ = self.X.R.T @ normal
+        length = sqrt(maximum(x * x + y * y, TINY)) if isinstance(self.shape, Cylinder) else 1.0
+        x, y = (-self.shape.radius / length * each for each in (x, y))
+        up = 0.5 * self.up * self.shape.length
+        ends = [self.X.point(np.array([x, y, z])) for z in (up, -up)]
+        return Rows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
+
+
+class _Corners:
+    """A box: up to three sides and edges."""
+
+    def __init__(self, shape: Box, X: Pose, n: np.ndarray) -> None:
+        self.X, self.half, m = X, 0.5 * shape.size, X.R.T @ n
+        self.up = [where(x < 0.0, -1.0, 1.0) for x in m]
+        self.across = [absolute(x) <= EDGE_ON for x in m]
+        sides = [
+            [number(logical_not(flat)), *(up * X.R[:, k]), float(k)]
+            for k, (up, flat) in enumerate(zip(self.up, self.across, strict=True))
+        ]
+        self.sides = Rows(np.array(sides), 3.0)
+
+    def ring(self, number: Any) -> Ring:
+        corners = self._ring(0)
+        for axis in (1, 2):
+            corners = where(number == float(axis), self._ring(axis), corners)
+        return Ring(corners, 4.0)
+
+    def _ring(self, axis: int) -> np.ndarray:
+        upper, lower = BOX_SIDES[axis]
+        others = [k for k in range(3) if k != axis]
+        corners = []
+        for high, low in zip(upper, lower, strict=True):
+            local = [self.up[axis] * self.half[axis]] * 3
+            for k, s, t in zip(others, high, low, strict=True):
+                local[k] = (s if s == t else s * self.up[axis]) * self.half[k]
+            corners.append(self.X.point(np.array(local)))
+        return np.array(corners)
+
+    def lines(self, normal: np.ndarray) -> Rows:
+        corner = np.array([up * size for up, size in zip(self.up, self.half, strict=True)])
+        rows = []
+        for k in range(3):
+            i, j = (other for other in range(3) if other != k)
+            # all three edges at a corner; of an edge that one alone; of a side none
+            others = logical_or(self.across[i], self.across[j])
+            end = np.array([-x if i == k else x for i, x in enumerate(corner)])
+            rows.append([number(logical_not(others)), *self.X.point(corner), *self.X.point(end)])
+        return Rows(np.array(rows), 3.0)
+
+
+class _Polyhedron:
+    """A hull: the sides and edges around the corner that is farthest along n."""
+
+    def __init__(self, body: Hull | TabledHull, X: Pose, n: np.ndarray) -> None:
+        self.X, self.m = X, X.R.T @ n
+        self.tables = SideTables([body] if isinstance(body, Hull) else body.table.hulls)
+        first, count, *_ = lookup(self.tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
+        vertex = farthest_row(self.m, self.tables.vertices, first, count, self.tables.most_vertices)
+        self.vertex = lookup(self.tables.vertices[:, :3], vertex)
+        self.begin, self.count = lookup(self.tables.vertices[:, 3:], vertex)
+
+    def _corner(self, number: Any, steps: float) -> np.ndarray:
+        """A corner of a side, so many steps on from the vertex."""
+        start, length, position = lookup(self.tables.sides[:, 3:], number)
+        at = position + steps
+        return lookup(self.tables.corners, start + where(at >= length, at - length, where(at < 0.0, at + length, at)))
+
+    def _flat(self, end: np.ndarray) -> Any:
+        """1 where the edge from the vertex to a corner lies across n."""
+        edge = end - self.vertex
+        return number(absolute(dot(edge, self.m)) < EDGE_ON * sqrt(dot(edge, edge)))
+
+    @cached_property
+    def _around(self) -> dict[str, np.ndarray]:
+        """Of every side at the vertex: its number, normal, the corner before it, and whether both edges are flat."""
+
+        def one(k: Any) -> dict[str, Any]:
+            row = self.begin + k
+            before, after = self._corner(row, -1.0), self._corner(row, 1.0)
+            numbers = [row, *lookup(self.tables.sides[:, :3], row), *before, self._flat(before), self._flat(after)]
+            return {"row": np.array(numbers)}
+
+        rows = mapped(one, {"k": np.arange(float(self.tables.most_sides))}, self.count)["row"]
+        return {"number": rows[:, 0], "normal": rows[:, 1:4], "before": rows[:, 4:7], "flat": rows[:, 7:]}
+
+    @cached_property
+    def _flats(self) -> Any:
+        """How many edges at the vertex lie across n: each is once the one before it."""
+        return sum(self._around["flat"][:, 0])
+
+    @cached_property
+    def sides(self) -> Rows:
+        least = where(self._flats < 2.0, self._flats, 2.0)
+
+        def one(k: Any, side: Any, normal: Any, flat: Any) -> dict[str, Any]:
+            present = logical_and(k < self.count, flat[0] + flat[1] >= least)
+            return {"row": np.array([number(present), *(self.X.R @ normal), side])}
+
+        items = {"k": np.arange(float(self.tables.most_sides)), "side": self._around["number"]}
+        items |= {name: self._around[name] for name in ("normal", "flat")}
+        return Rows(mapped(one, items, self.count)["row"], self.count)
+
+    def ring(self, number: Any) -> Ring:
+        start, length, _ = lookup(self.tables.sides[:, 3:], number)
+
+        def one(k: Any) -> dict[str, Any]:
+            return {"point": self.X.point(lookup(self.tables.corners, start + length - 1.0 - k))}
+
+        items = {"k": np.arange(float(self.tables.most_corners))}
+        return Ring(mapped(one, items, length)["point"], length)
+
+    def lines(self, normal: np.ndarray) -> Rows:
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> Rows:
+        start = self.X.point(self.vertex)
+
+        def one(k: Any, before: Any, flat: Any) -> dict[str, Any]:
+            present = logical_or(self._flats < 0.5, logical_and(self._flats < 1.5, flat[0] > 0.5))
+            present = logical_and(k < self.count, present)
+            return {"row": np.array([number(present), *start, *self.X.point(before)])}
+
+        items = {"k": np.arange(float(self.tables.most_sides))}
+        items |= {name: self._around[name] for name in ("before", "flat")}
+        return Rows(mapped(one, items, self.count)["row"], self.count)
