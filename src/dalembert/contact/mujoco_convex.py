@@ -28,6 +28,7 @@ OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
 ALONG = 0.0888  # sine of the angle to which a line lies in a side
 TOWARDS = 1e-15  # of a unit normal: a side that looks less towards the other shape holds no line
 CORNERS = 4
+UP = np.array([0.0, 0.0, 1.0])
 _HULLS = (Hull, TabledHull)
 POINTS: dict[tuple[type, type], int] = {
     (Capsule, Cylinder): 2,
@@ -46,6 +47,9 @@ class Found(NamedTuple):
     distance: Any
     position: np.ndarray  # halfway (3,)
     normal: np.ndarray  # (3,) from the first shape to the second
+
+
+NOWHERE = Found(0.0, FAR, np.zeros(3), UP)
 
 
 class Facing(NamedTuple):
@@ -72,7 +76,7 @@ def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> li
     """Four points, or two of a capsule, of which those that are not `present` are `FAR` away."""
     deepest = distance(a, X_a, b, X_b)
     n = -deepest.normal
-    of_a, of_b = outline(a, X_a, n), outline(b, X_b, -n)
+    of_a, of_b = outline(a, X_a, n, margin), outline(b, X_b, -n, margin)
     faces, facing = _face_points(of_a, of_b, margin)
     lines, lying = _line_points(of_a, of_b, n, logical_not(facing), margin)
     many = logical_and(facing, faces[0].present > 0.5)
@@ -91,6 +95,8 @@ def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> li
 
 def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[Found], Any]:
     """The corners of what those sides have in common that look at each other most, and whether there are any."""
+    if not len(a.sides.numbers):
+        return [NOWHERE] * CORNERS, False
     best = _facing(a, b)
     facing = best.of_a >= 0.0
 
@@ -119,8 +125,7 @@ def _facing(a: Outline, b: Outline) -> Facing:
 
         return b.sides.each(inner, best)
 
-    up = np.array([0.0, 0.0, 1.0])
-    numbers = a.sides.each(outer, np.array([-OPPOSITE, -1.0, -1.0, *up, *up]))
+    numbers = a.sides.each(outer, np.array([-OPPOSITE, -1.0, -1.0, *UP, *UP]))
     return Facing(*numbers[:3], numbers[3:6], numbers[6:])
 
 
@@ -160,7 +165,7 @@ def _lying(body: Outline, other: Outline, outward: np.ndarray) -> Lying:
 
         return other.lines(normal).each(inner, state)
 
-    numbers = body.sides.each(outer, np.array([0.0, 0.0, 0.0, 0.0, 1.0, *np.zeros(6)]))
+    numbers = body.sides.each(outer, np.array([0.0, 0.0, *UP, *np.zeros(6)]))
     return Lying(*numbers[:2], numbers[2:5], numbers[5:8], numbers[8:])
 
 
@@ -170,7 +175,7 @@ def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any)
     Where one of them is too far away, the other is there twice if it was cut off, since MuJoCo has it twice.
     """
     if not len(body.sides.numbers):
-        return [Found(0.0, FAR, np.zeros(3), np.array([0.0, 0.0, 1.0]))] * 2
+        return [NOWHERE] * 2
     normal, line = lying.normal, lying.end - lying.start
 
     def then() -> dict[str, Any]:

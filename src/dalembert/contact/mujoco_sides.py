@@ -75,10 +75,12 @@ class Outline(Protocol):
         """Whether it counts, start and end of each line that may lie in a side of another shape with this normal."""
 
 
-def outline(shape: Any, X: Pose, n: np.ndarray) -> Outline:
-    """That of a shape placed at X along n, which points out of it."""
+def outline(shape: Any, X: Pose, n: np.ndarray, margin: Any) -> Outline:
+    """That of a shape placed at X along n, which points out of it; margin [m]: within which shapes touch."""
     match shape:
-        case Capsule() | Cylinder():
+        case Capsule():
+            return _Rounded(shape, X, n, margin)
+        case Cylinder():
             return _Round(shape, X, n)
         case Box():
             return _Corners(shape, X, n)
@@ -90,14 +92,31 @@ def number(condition: Any) -> Any:
     return where(condition, 1.0, 0.0)
 
 
-class _Round:
-    """A cylinder or a capsule: an end of the first, and the straight line that is nearest to a side."""
+class _Rounded:
+    """A capsule: no side, and the straight line farthest along n. MuJoCo finds it on a capsule with half of the margin
+    around, and goes back by as much along the normal of the side that it lies in."""
 
-    def __init__(self, shape: Capsule | Cylinder, X: Pose, n: np.ndarray) -> None:
+    def __init__(self, shape: Capsule, X: Pose, n: np.ndarray, margin: Any) -> None:
+        self.shape, self.X, self.m, self.around = shape, X, X.R.T @ n, 0.5 * margin
+        self.sides = Rows(np.zeros((0, 5)), 0.0)
+
+    def ring(self, number: Any) -> Ring:
+        raise AssertionError("a capsule has no sides")
+
+    def lines(self, normal: np.ndarray) -> Rows:
+        x, y = (self.shape.radius + self.around) * self.m[:2]
+        up = where(self.m[2] < 0.0, -0.5, 0.5) * self.shape.length
+        ends = [self.X.point(np.array([x, y, z])) + self.around * normal for z in (up, -up)]
+        return Rows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
+
+
+class _Round:
+    """A cylinder: an end, and the straight line that is nearest to a side of another shape."""
+
+    def __init__(self, shape: Cylinder, X: Pose, n: np.ndarray) -> None:
         self.shape, self.X, along = shape, X, dot(X.R[:, 2], n)
         self.up = where(along < 0.0, -1.0, 1.0)
-        ends = [[number(absolute(along) > EDGE_ON), *(self.up * X.R[:, 2]), 0.0]]
-        self.sides = Rows(np.array(ends if isinstance(shape, Cylinder) else []), 1.0)
+        self.sides = Rows(np.array([[number(absolute(along) > EDGE_ON), *(self.up * X.R[:, 2]), 0.0]]), 1.0)
 
     def ring(self, number: Any) -> Ring:
         radius, height = self.shape.radius, 0.5 * self.up * self.shape.length
@@ -106,10 +125,9 @@ class _Round:
 
     def lines(self, normal: np.ndarray) -> Rows:
         x, y, _ = self.X.R.T @ normal
-        length = sqrt(maximum(x * x + y * y, TINY)) if isinstance(self.shape, Cylinder) else 1.0
-        x, y = (-self.shape.radius / length * each for each in (x, y))
+        scale = -self.shape.radius / sqrt(maximum(x * x + y * y, TINY))
         up = 0.5 * self.up * self.shape.length
-        ends = [self.X.point(np.array([x, y, z])) for z in (up, -up)]
+        ends = [self.X.point(np.array([scale * x, scale * y, z])) for z in (up, -up)]
         return Rows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
 
 
