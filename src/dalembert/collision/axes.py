@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import held, logical_and, sqrt, where
+from dalembert.math import held, logical_and, logical_or, maximum, sqrt, where
 from dalembert.model.geometry import Box
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .conditional import computed_where
-from .cores import HULLS, Segment, core_support, over_edges, over_faces
+from .cores import HULLS, Segment, core_support, first_point, middle, over_edges, over_faces
 from .lines import PARALLEL
 from .witness import Witness
 
@@ -60,9 +60,9 @@ def _best(a: Any, b: Any, X_AB: Pose, level: Any) -> Candidate:
     """The feature along whose normal the shapes are farthest apart, or overlap least."""
     of_a, of_b = _face_candidates(a, b, X_AB, FACE_A), _face_candidates(b, a, X_AB.inverse(), FACE_B)
     best = Candidate(LEAST, Feature(FACE_A, *np.zeros((4, 3))))
-    for candidates in (of_a, of_b, [_edge_candidate(a, b, X_AB)]):
+    for candidates in (of_a, of_b):
         best = _larger(best, reduce(_larger, candidates), level) if candidates else best
-    return best
+    return _larger(best, _edge_candidate(a, b, X_AB, best.separation), level)
 
 
 # ---- faces
@@ -82,15 +82,19 @@ def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]
                 rows.append(_face(normal, normal * half, b, X_AB, kind))
         return rows
 
+    inside = X_AB.point(middle(b))
+
     def better(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
-        candidate = _face(normal, normal * offset, b, X_AB, kind)
-        return {"best": _flat(_larger(_restored(best), candidate))}
+        # a point inside b is not before its first point: where it is too far in, that is too
+        promising = dot(normal, inside) - offset > best[0]
+        candidate = _face(normal, normal * offset, b, X_AB, kind, promising)
+        return {"best": where(promising, _flat(_larger(_restored(best), candidate)), best)}
 
     return [_restored(over_faces(a, better, np.array([LEAST, *np.zeros(13)])))]
 
 
-def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float) -> Candidate:
-    first = core_support(b, -(X_AB.R.T @ normal))
+def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float, wanted: Any = True) -> Candidate:
+    first = first_point(b, -(X_AB.R.T @ normal), wanted)
     separation = dot(normal, X_AB.point(first) - point)
     face, other = (normal, point), (np.zeros(3), first)
     return Candidate(separation, Feature(kind, *(face + other if kind == FACE_A else other + face)))
@@ -99,9 +103,10 @@ def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float
 # ---- edges
 
 
-def _edge_candidate(a: Any, b: Any, X_AB: Pose) -> Candidate:
+def _edge_candidate(a: Any, b: Any, X_AB: Pose, known: Any) -> Candidate:
+    """known [m]: a separation; edges of hulls with a smaller one need not be found."""
     if isinstance(a, HULLS) or isinstance(b, HULLS):
-        return _hull_edges(a, b, X_AB)
+        return _hull_edges(a, b, X_AB, known)
     best = Candidate(LEAST, Feature(EDGES, *np.zeros((4, 3))))
     for i in _directions(a):
         for j in _directions(b):
@@ -129,9 +134,14 @@ def _middle(shape: Any, d: np.ndarray, axis: int) -> np.ndarray:
     return np.array([0.0 if k == axis else x for k, x in enumerate(point)])
 
 
-def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
+def _hull_edges(a: Any, b: Any, X_AB: Pose, known: Any) -> Candidate:
     """Edges of hulls: two of them make a face of the set of all differences where their arcs on the sphere of normals
-    cross.   Gregorius, The separating axis test between convex polyhedra, 2013."""
+    cross.   Gregorius, The separating axis test between convex polyhedra, 2013.
+
+    Along any n of the arc of an edge of A, a point p of B is at n · (p − edge), and the first point of B is not farther
+    away. On an arc of less than half a turn that is largest at one of its ends, unless it is positive somewhere: where
+    it is not, and less than what is known, no edge of B has to be looked at.
+    """
     start = np.array([LEAST, *np.zeros(13)])
     if Segment in (type(a), type(b)):
         return _segment_edges(a, b, X_AB, start)
@@ -140,6 +150,14 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
         R, turn_a = X_AB.R.T, X_AB.R.T @ cross(right_a, left_a)  # in B's axes, in which its edges are constants
         left, right, direction = R @ left_a, R @ right_a, R @ along_a
         origin = R @ (start_a - X_AB.p)
+        least = maximum(best[0], known)
+
+        def promising(p: np.ndarray) -> Any:
+            along = maximum(dot(left, p - origin), dot(right, p - origin))
+            return logical_or(along >= 0.0, along > least)
+
+        wanted = promising(middle(b))
+        wanted = logical_and(wanted, promising(first_point(b, -(left + right), wanted)))
 
         def inner(best: Any, start_b: Any, along_b: Any, left_b: Any, right_b: Any) -> dict[str, Any]:
             turn_b = cross(right_b, left_b)
@@ -155,7 +173,7 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
             feature = Feature(EDGES, side * along_a, start_a, along_b, start_b)
             return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
 
-        return {"best": over_edges(b, inner, best)}
+        return {"best": over_edges(b, inner, best, wanted)}
 
     return _restored(over_edges(a, outer, start))
 

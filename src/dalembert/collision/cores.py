@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import scan, where
+from dalembert.spatial.vectors import dot
 
 from .hulls import Edges, Hull, TabledHull
-from .supports import support
+from .supports import WRITTEN_OUT, support
 
 HULLS = (Hull, TabledHull)
+Step = Callable[..., dict[str, Any]]
 QUARTERS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 
 
@@ -35,41 +37,68 @@ def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
     return support(shape, d)
 
 
-def over_vertices(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarray) -> np.ndarray:
-    """step(best, point) for each corner, one after the other."""
+def first_point(shape: Any, d: np.ndarray, wanted: Any) -> np.ndarray:
+    """As `core_support`; where it is not wanted, anything, and hulls of many vertices are not gone through."""
+    if not isinstance(shape, TabledHull) and not (isinstance(shape, Hull) and len(shape.vertices) > WRITTEN_OUT):
+        return core_support(shape, d)
+
+    def step(best: Any, point: Any) -> dict[str, Any]:
+        along = dot(point, d)
+        return {"best": where(along > best[3], np.array([*point, along]), best)}
+
+    return over_vertices(shape, step, np.array([0.0, 0.0, 0.0, -np.inf]), wanted)[:3]
+
+
+def middle(shape: Any) -> np.ndarray:
+    """A point (3,) inside a shape."""
     if isinstance(shape, TabledHull):
-        items = {"k": np.arange(float(shape.table.vertex_count))}
-        return scan(lambda best, k: step(best, shape.vertex(k)), items, {"best": start})["best"][-1]
+        return shape.middle
+    return shape.vertices.mean(axis=0) if isinstance(shape, Hull) else np.zeros(3)
+
+
+def over_vertices(shape: Any, step: Step, start: np.ndarray, wanted: Any = True) -> np.ndarray:
+    """step(best, point) for each corner, one after the other; where this is not wanted, start."""
+    if isinstance(shape, TabledHull):
+        return _loop(lambda best, k: step(best, shape.vertex(k)), _numbers(shape.table.vertex_count), start, wanted)
     if isinstance(shape, Segment):
         corners = np.array([[0.0, 0.0, -shape.half], [0.0, 0.0, shape.half]])
     else:
         corners = shape.vertices if isinstance(shape, Hull) else _unit_box().vertices * (0.5 * shape.size)
-    return scan(step, {"point": corners}, {"best": start})["best"][-1]
+    return _loop(step, {"point": corners}, start, wanted)
 
 
-def over_faces(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarray) -> np.ndarray:
+def over_faces(shape: Any, step: Step, start: np.ndarray) -> np.ndarray:
     """step(best, normal, offset) for each face, one after the other; a segment has none."""
     if isinstance(shape, Segment):
         return start
     if isinstance(shape, TabledHull):
-        items = {"k": np.arange(float(shape.table.face_count))}
-        return scan(lambda best, k: step(best, *shape.face(k)), items, {"best": start})["best"][-1]
+        return _loop(lambda best, k: step(best, *shape.face(k)), _numbers(shape.table.face_count), start)
     if isinstance(shape, Hull):
         normals, offsets = shape.faces
     else:
         normals, offsets = np.concatenate([np.eye(3), -np.eye(3)]), 0.5 * np.concatenate([shape.size, shape.size])
-    return scan(step, {"normal": normals, "offset": offsets}, {"best": start})["best"][-1]
+    return _loop(step, {"normal": normals, "offset": offsets}, start)
 
 
-def over_edges(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarray) -> np.ndarray:
-    """step(best, start, direction, left, right) for each edge, one after the other; a segment is four, a point none."""
+def over_edges(shape: Any, step: Step, start: np.ndarray, wanted: Any = True) -> np.ndarray:
+    """step(best, start, direction, left, right) for each edge, one after the other; a segment is four, a point none.
+
+    Where this is not wanted, start.
+    """
     if isinstance(shape, Segment) and shape.is_point:
         return start
     if isinstance(shape, TabledHull):
-        items = {"k": np.arange(float(shape.table.edge_count))}
-        return scan(lambda best, k: step(best, *shape.edge(k)), items, {"best": start})["best"][-1]
-    items = dict(zip(Edges._fields, _edges(shape), strict=True))
-    return scan(step, items, {"best": start})["best"][-1]
+        return _loop(lambda best, k: step(best, *shape.edge(k)), _numbers(shape.table.edge_count), start, wanted)
+    return _loop(step, dict(zip(Edges._fields, _edges(shape), strict=True)), start, wanted)
+
+
+def _loop(step: Step, items: dict[str, np.ndarray], start: np.ndarray, wanted: Any = True) -> np.ndarray:
+    count = None if wanted is True else where(wanted, float(len(next(iter(items.values())))), 0.0)
+    return scan(step, items, {"best": start}, count=count)["best"][-1]
+
+
+def _numbers(count: int) -> dict[str, np.ndarray]:
+    return {"k": np.arange(float(count))}
 
 
 def _edges(shape: Any) -> Edges:

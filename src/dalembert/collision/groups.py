@@ -108,11 +108,11 @@ class Numbers:
         self.sizes = np.zeros((len(shapes), 1))
         if not isinstance(self.first, Hull):
             return
-        different = {shape.content: shape for shape in shapes}
+        different = {shape.fingerprint: shape for shape in shapes}
         if len(different) > 1:
             self.table = HullTable(list(different.values()))
             number = {content: float(k) for k, content in enumerate(different)}
-            self.sizes = np.array([[number[shape.content]] for shape in shapes])
+            self.sizes = np.array([[number[shape.fingerprint]] for shape in shapes])
 
     def shape(self, sizes: np.ndarray) -> Any:
         """The one with these numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,10 +42,11 @@ class Hull:
     sides: tuple[tuple[np.ndarray, tuple[int, ...]], ...] | None = None
 
     @cached_property
-    def content(self) -> bytes:
-        """All its numbers."""
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of all its numbers."""
         rings = [number for normal, ring in self.sides or () for number in (*normal, len(ring), *ring)]
-        return self.vertices.tobytes() + np.array(rings, float).tobytes()
+        parts = self.vertices, self.triangles, np.array(rings, float)
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
     @cached_property
     def faces(self) -> tuple[np.ndarray, np.ndarray]:
@@ -119,6 +121,7 @@ class HullTable:
         self.hulls = hulls
         self.vertices, self.vertex_count = _stacked([hull.vertices for hull in hulls])
         self.extents = np.array([np.max(np.linalg.norm(hull.vertices, axis=1)) for hull in hulls])
+        self.middles = np.array([hull.vertices.mean(axis=0) for hull in hulls])
 
     @property
     def face_count(self) -> int:
@@ -158,6 +161,11 @@ class TabledHull(NamedTuple):
     def extent(self) -> Any:
         """How far it reaches from its origin [m]."""
         return lookup(self.table.extents, self.number)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """A point (3,) inside it."""
+        return lookup(self.table.middles, self.number)
 
     def vertex(self, k: Any) -> np.ndarray:
         """(3,)."""

@@ -126,7 +126,7 @@ def _facing(a: Outline, b: Outline) -> Facing:
         return b.sides.each(inner, best)
 
     numbers = a.sides.each(outer, np.array([-OPPOSITE, -1.0, -1.0, *UP, *UP]))
-    return Facing(*numbers[:3], numbers[3:6], numbers[6:])
+    return Facing(numbers[0], numbers[1], numbers[2], numbers[3:6], numbers[6:])
 
 
 def _seen(ring: Ring, origin: np.ndarray, u: np.ndarray, v: np.ndarray) -> Polygon:
@@ -142,7 +142,7 @@ def _between(present: Any, gap: Any, point: np.ndarray, normal: np.ndarray, sign
 
 
 def _line_points(a: Outline, b: Outline, n: np.ndarray, wanted: Any, margin: Any) -> tuple[list[Found], Any]:
-    """Two points of the first line of a that lies in a side of b, or else of b in one of a; and whether there is one."""
+    """Two points of the first line of a that lies in a side of b, or else of b in one of a; and if there is any."""
     first, second = _lying(b, a, -n), _lying(a, b, n)
     on_b = logical_and(wanted, first.found > 0.5)
     on_a = logical_and(logical_and(wanted, second.found > 0.5), logical_not(on_b))
@@ -166,7 +166,7 @@ def _lying(body: Outline, other: Outline, outward: np.ndarray) -> Lying:
         return other.lines(normal).each(inner, state)
 
     numbers = body.sides.each(outer, np.array([0.0, 0.0, *UP, *np.zeros(6)]))
-    return Lying(*numbers[:2], numbers[2:5], numbers[5:8], numbers[8:])
+    return Lying(numbers[0], numbers[1], numbers[2:5], numbers[5:8], numbers[8:])
 
 
 def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any) -> list[Found]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -46,7 +47,11 @@ def _soft_dynamics(
     """With all constraints of MuJoCo's model, those of joints and loops included."""
     element = mujoco_constraints(model, contact, None)
     tree, nv, count = model.without("friction", "loops"), model.nv, len(element.names)
-    call = _recent.get(code(tree, element), lambda: _soft_call(tree, element))
+
+    def looked_up() -> Call:
+        return _recent.get(code(tree, element), lambda: _soft_call(tree, element))
+
+    call = _at_once(model, element, looked_up) if contact.terrain is None else looked_up()  # its code may change
     x = call(q, v, tau, **keywords)
     force = x[..., nv : nv + 3 * count]
     return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
@@ -60,19 +65,29 @@ def _soft_call(model: Model, element: MujocoConstraints) -> Call:
     return function_call(model, "contact_dynamics", {"q": model.nq, "v": model.nv, "tau": model.nv}, compute)
 
 
+T = TypeVar("T")
 _recent = Recent(64)
-_last: deque[tuple[Model, tuple[Patch, ...], tuple[Call, int]]] = deque(maxlen=8)
+_last: deque[tuple[Model, Any, Any]] = deque(maxlen=8)
+
+
+def _at_once(model: Model, owner: Any, make: Callable[[], T]) -> T:
+    """make(), or what it gave in one of the last calls with this very model and owner, without looking into these."""
+    for known, of_owner, made in tuple(_last):
+        if known is model and of_owner is owner:
+            return made
+    made = make()
+    _last.append((model, owner, made))
+    return made
 
 
 def _called(model: Model, contact: Contact) -> tuple[Call, int]:
     """The compiled call and the number of contacts; at once where `candidates` has these from the last calls."""
     patches = candidates(model, contact)
-    for known, of_patches, call in tuple(_last):
-        if known is model and of_patches is patches:
-            return call
-    call = _recent.get(code(model, contact, patches), lambda: _compiled(model, contact))
-    _last.append((model, patches, call))
-    return call
+
+    def looked_up() -> tuple[Call, int]:
+        return _recent.get(code(model, contact, patches), lambda: _compiled(model, contact))
+
+    return _at_once(model, patches, looked_up)
 
 
 def _compiled(model: Model, contact: Contact) -> tuple[Call, int]:

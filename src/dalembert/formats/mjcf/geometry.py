@@ -7,8 +7,19 @@ from typing import Any
 import numpy as np
 
 from dalembert.model import ModelBuilder, MujocoContact, Surface
-from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, MujocoHull, Plane, Polyhedron, Role, Shape
-from dalembert.model.geometry import Sphere
+from dalembert.model.geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    MujocoHull,
+    Plane,
+    Polyhedron,
+    Role,
+    Shape,
+    Sphere,
+)
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
