@@ -10,47 +10,22 @@ import pytest
 from dalembert.collision import hull
 from dalembert.contact.mujoco_hulls import CORNERS, lowest_corners
 from dalembert.sim.elements import mujoco as soft_constraints
+from mujoco_meshes import HULLS, mesh
 from mujoco_twin import SOFT, Twin, mj
 from tolerances import assert_close
 
 SAME = 1e-6  # of accelerations
-SINGLE = 1e-4  # of the same, where MuJoCo has rounded the vertices of a file to single precision
 DEPTHS = (0.0005, 0.002, 0.01, 0.03)  # [m]: the last one is deeper than the centre of the smaller hulls
 NUDGE = 1e-9  # of a pose: far below anything that has a meaning
 OPTIONS = (("elliptic", 3, 0.0), ("pyramidal", 6, 0.02))
 
 
-def cloud(count: int, seed: int) -> np.ndarray:
-    points = np.random.default_rng(seed).normal(size=(count, 3))
-    return points / np.linalg.norm(points, axis=1)[:, None] * [0.1, 0.07, 0.05]
-
-
-def prism(angles: np.ndarray) -> np.ndarray:
-    return np.array([[0.08 * np.cos(t), 0.1 * np.sin(t), z] for z in (-0.05, 0.04) for t in angles])
-
-
-def uneven(count: int, seed: int) -> np.ndarray:
-    """A prism over a polygon whose sides differ."""
-    return prism(np.sort(np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, count)))
-
-
-HULLS = {
-    "tetrahedron": cloud(4, 0),
-    "cuboid": np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.07, 0.07) for z in (-0.05, 0.05)]),
-    "hexagon": prism(np.arange(6) * np.pi / 3.0),
-    "heptagon": uneven(7, 0),
-    "many corners": uneven(25, 3),
-    "cloud": cloud(40, 2),
-    "large cloud": cloud(300, 4),
-}
-
-
-def mesh(name: str, points: np.ndarray) -> str:
-    return f'<mesh name="{name}" vertex="{" ".join(repr(float(x)) for x in points.ravel())}"/>'
+def asset(points: np.ndarray) -> str:
+    return f'<mesh name="m" vertex="{" ".join(repr(float(x)) for x in points.ravel())}"/>'
 
 
 def scene(points: np.ndarray, cone: str, condim: int, margin: float) -> str:
-    return f"""<mujoco><option timestep=".002" cone="{cone}"/><asset>{mesh("m", points)}</asset><worldbody>
+    return f"""<mujoco><option timestep=".002" cone="{cone}"/><asset>{asset(points)}</asset><worldbody>
     <geom type="plane" size="1 1 1" friction=".7 .02 .01" margin="{margin}" euler="4 -7 20" condim="{condim}"/>
     <body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>"""
 
@@ -102,18 +77,18 @@ def test_a_mesh_of_a_file(tmp_path: Path) -> None:
     lines = [f"v {x} {y} {z}" for x, y, z in body.vertices] + [f"f {a} {b} {c}" for a, b, c in body.triangles + 1]
     (tmp_path / "m.obj").write_text("\n".join(lines))
     text = scene(HULLS["heptagon"], "elliptic", 4, 0.0)
-    text = text.replace(mesh("m", HULLS["heptagon"]), f'<mesh name="m" file="{tmp_path / "m.obj"}" scale="1 1.2 .8"/>')
+    text = text.replace(asset(HULLS["heptagon"]), f'<mesh name="m" file="{tmp_path / "m.obj"}" scale="1 1.2 .8"/>')
     twin, rng = Twin(text), np.random.default_rng(6)
     for k in range(20):
         place(twin, rng, k)
-        assert error(twin) < SINGLE
+        assert error(twin) < SAME
 
 
 def test_several_meshes_are_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hulls of different sizes in one table, some deep, some away; a batch."""
     monkeypatch.setattr(soft_constraints, "FEW", 0)
     names = ("tetrahedron", "cuboid", "heptagon", "cloud")
-    assets = "".join(mesh(name, HULLS[name]) for name in names)
+    assets = "".join(mesh(name) for name in names)
     bodies = "".join(
         f'<body pos="{k} 0 .06"><freejoint/><geom type="mesh" mesh="{name}"/></body>' for k, name in enumerate(names)
     )

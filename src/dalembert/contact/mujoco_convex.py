@@ -106,7 +106,8 @@ def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[Found], Any]
         slope = np.array([dot(best.normal_b, u), dot(best.normal_b, v)])
         height = dot(best.normal_b, origin - ring_b.corners[0])
         flat_a, flat_b = (_seen(ring, origin, u, v) for ring in (ring_a, ring_b))
-        corners = common_corners(flat_a, flat_b, slope, height, margin)
+        most = -best.cosine * margin  # MuJoCo measures the margin along the normal of a, the distance along that of b
+        corners = common_corners(flat_a, flat_b, slope, height, most)
         rows = [[height + dot(slope, (x, y)), *(origin + x * u + y * v), exists] for x, y, exists in corners]
         return {"rows": np.array(rows)}
 
