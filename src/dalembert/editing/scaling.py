@@ -21,7 +21,7 @@ from dalembert.spatial import Inertia, Pose
 
 from .change import Change, State, shared_states
 
-AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are not lengths
+AS_THEY_ARE = ("normal", "file", "triangles", "hull")  # fields of shapes that are not lengths
 
 
 def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +93,11 @@ def _scaled_link(link: Link, length: float, mass: float) -> Link:
 
 def _scaled_geometry(geometry: Geometry, length: float) -> Geometry:
     shape: Any = geometry.shape
-    sizes = {f.name: getattr(shape, f.name) * length for f in fields(shape) if f.name not in AS_THEY_ARE}
+    sizes: dict[str, Any] = {
+        f.name: getattr(shape, f.name) * length for f in fields(shape) if f.name not in AS_THEY_ARE
+    }
+    if getattr(shape, "hull", None) is not None:
+        sizes["hull"] = replace(shape.hull, points=shape.hull.points * length)
     return replace(geometry, shape=replace(shape, **sizes), placement=_scaled(geometry.placement, length))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, ModelBuilder, load, scene
 from dalembert import algorithms as alg
-from dalembert.model.geometry import Box, Cylinder, Mesh, Plane, Polyhedron, Sphere
+from dalembert.model.geometry import Box, Cylinder, Mesh, MujocoHull, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from tolerances import COMPUTED, PRODUCT, ROUNDING
 
@@ -130,7 +130,7 @@ def test_loops_stay_closed_on_another_base(root, base):
 def test_scaled_loops_and_shapes():
     builder = four_bar()
     shapes = (Box(np.ones(3)), Sphere(0.5), Cylinder(0.1, 0.2), Plane(np.array([0.0, 0.0, 1.0])))
-    mesh = Mesh("a.stl", np.ones(3))
+    mesh = Mesh("a.stl", np.ones(3), MujocoHull(np.eye(3), np.eye(3)[:1], np.array([3]), np.arange(3)))
     hull = Polyhedron(np.eye(3), np.array([[0, 1, 2]]))
     for shape in (*shapes, mesh, hull):
         builder.add_geometry(shape, body="pad", xyz=(0, 0, 1))
@@ -140,6 +140,7 @@ def test_scaled_loops_and_shapes():
     made = [geometry.shape for geometry in part.geometry]
     assert made[0].size.tolist() == [2, 2, 2] and made[1].radius == 1.0 and made[2].length == 0.4
     assert made[3].normal.tolist() == [0, 0, 1] and made[4].file == "a.stl" and made[4].scale.tolist() == [2, 2, 2]
+    assert made[4].hull.points[0, 0] == 2.0 and made[4].hull.normals[0, 0] == 1.0
     assert made[5].triangles.tolist() == [[0, 1, 2]] and made[5].vertices[0, 0] == 2.0
     assert part.geometry[0].placement.p.tolist() == [0, 0, 2]
     assert model.closures[1].length == 1.4
