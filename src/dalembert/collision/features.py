@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.math import logical_and, maximum, sqrt, where
+from dalembert.math import branch, logical_and, logical_or, maximum, sqrt, where
 from dalembert.model.geometry import Cone, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .cores import core_support, over_edges, over_faces, over_vertices
+from .cores import core_support, first_point, over_edges, over_faces, over_vertices
 from .lines import unit
 from .supports import support
 
@@ -33,31 +33,45 @@ def flattest(body: Any, other: Any, X: Pose) -> np.ndarray:
     body: a `Segment`, `Box` or hull; other: a round shape, placed at X in the body's frame.
     """
 
-    def apart(n: np.ndarray) -> Any:
-        """How far apart they are along n."""
-        return -dot(n, core_support(body, n) - _first(other, X, n))
-
     def better(best: np.ndarray, n: np.ndarray, separation: Any) -> np.ndarray:
         return where(separation > best[0], np.array([separation, *n]), best)
 
     def face(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
         return {"best": better(best, normal, dot(normal, _first(other, X, normal)) - offset)}
 
+    def tried(best: np.ndarray, n: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """With a direction, at least as far as a point of the body is from the other shape along it."""
+        first = _first(other, X, n)
+        wanted = dot(n, first - point) > best[0]
+        separation = dot(n, first - first_point(body, n, wanted))
+        return where(wanted, better(best, n, separation), best)
+
     def edge(best: Any, start: Any, direction: Any, left: Any, right: Any) -> dict[str, Any]:
-        for n in (_in_fan(other, X, start, left, right), *_along_sides(other, X, direction)):
-            best = better(best, n, apart(n))
-        return {"best": best}
+        def promising(p: np.ndarray) -> Any:
+            """Whether somewhere in the fan a point of the other shape is farther away than what is known: on less than
+            half a turn that is farthest at one of its ends, unless it is in front."""
+            along = maximum(dot(left, p - start), dot(right, p - start))
+            return logical_or(along >= 0.0, along > best[0])
+
+        def fan() -> dict[str, Any]:
+            found = best
+            for n in (_in_fan(other, X, start, left, right), *_along_sides(other, X, direction)):
+                found = tried(found, n, start)
+            return {"best": found}
+
+        wanted = logical_and(promising(X.p), promising(_first(other, X, left + right)))
+        return branch(wanted, fan, {"best": best})
 
     def corner(best: Any, point: Any) -> dict[str, Any]:
         for n in _sideways(other, X, point):
-            best = better(best, n, apart(n))
+            best = tried(best, n, point)
         return {"best": best}
 
     best = over_edges(body, edge, over_faces(body, face, NONE))
     if isinstance(other, Cylinder | Cone):
         best = over_vertices(body, corner, best)
-        best = better(best, X.R[:, 2], apart(X.R[:, 2]))
-        best = better(best, -X.R[:, 2], apart(-X.R[:, 2]))
+        for n in (X.R[:, 2], -X.R[:, 2]):
+            best = better(best, n, dot(n, _first(other, X, n) - core_support(body, n)))
     return best[1:]
 
 
