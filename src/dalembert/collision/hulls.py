@@ -53,9 +53,11 @@ class Hull:
         """Outward unit normals (k, 3) and offsets (k,) [m] of the planes of its faces, each once."""
         normals, offsets = self._planes
         kept: list[int] = []
+        new = np.ones(len(normals), bool)
         for i, n in enumerate(normals):
-            if not any(np.linalg.norm(n - normals[k]) < COPLANAR for k in kept):
+            if new[i]:
                 kept.append(i)
+                new &= np.linalg.norm(normals - n, axis=1) >= COPLANAR
         return normals[kept], offsets[kept]
 
     @cached_property

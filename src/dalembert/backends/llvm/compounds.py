@@ -80,8 +80,9 @@ class Items:
     """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
 
     A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
-    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
-    copied before the first item: the start of the carry, and rows of a few pieces. counted: where items are left out.
+    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. constants: (numbers of all items,
+    own slot) of those that are not kept in memory. moved: (from, to) slots of what is copied before the first item: the
+    start of the carry, and rows of a few pieces. counted: where items are left out.
     """
 
     scanned: Scanned
@@ -89,6 +90,7 @@ class Items:
     rows: int
     stride: int
     gathered: list[tuple[list[int], int]]
+    constants: list[tuple[list[float], int]]
     moved: list[tuple[int, int]]
     counted: Counted | None
 

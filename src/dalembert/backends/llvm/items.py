@@ -7,7 +7,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .compounds import Counted, Items
@@ -29,10 +29,13 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
         if id in plan.slots:
             wide.store(load_common(b, wide, step_memory, slot), step_memory, plan.slots[id])
     tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(items.gathered)]
+    numbers = [constant_table(b, f"{step.name}.constant{k}", x) for k, (x, _) in enumerate(items.constants)]
 
     def compute(first: str, here: str) -> None:
         for table, (_, place) in zip(tables, items.gathered, strict=True):
             wide.store(gathered_item(b, wide, table, first, memory), step_memory, place)
+        for table, (_, place) in zip(numbers, items.constants, strict=True):
+            wide.store(constant_item(b, wide, table, first), step_memory, place)
         for id, slot in plan.moving.items():
             if id in plan.slots:
                 wide.store(load_moving(wide, here, slot * unit), step_memory, plan.slots[id])
@@ -154,3 +157,17 @@ def gathered_item(b: Builder, wide: Builder, table: str, first: str, memory: str
     if wide.bits == 64:
         slots = b.op(f"sext <{wide.width} x i32> {slots} to {wide.int_type}")
     return wide.gather(memory, slots)
+
+
+def constant_table(b: Builder, name: str, values: Sequence[float]) -> str:
+    """A table of constants."""
+    b.module.numbers(name, values, b.element)
+    return f"@{name}"
+
+
+def constant_item(b: Builder, wide: Builder, table: str, index: str) -> str:
+    """A constant of a table in all lanes, or where lanes are items those of each."""
+    place = b.address(table, b.op(f"mul i64 {index}, {b.size}"))
+    if wide.width > b.width:
+        return load_moving(wide, place, 0)
+    return b.splat(b.op(f"load {b.element}, ptr {place}, align {b.size}"))

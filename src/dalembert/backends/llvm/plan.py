@@ -23,6 +23,7 @@ from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
 
+MANY = 64  # items of a scan, from which on constants are no part of the memory
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
 LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
 SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
@@ -235,12 +236,12 @@ class SlotPlan:
         if isinstance(node.value, Visited):
             return self._visiting(node)
         arguments = node.value.evaluated(node.args)
+        if isinstance(node.value, Scanned):
+            return self._items(node.value, arguments, self._results.get(node.id, set()))
         self._in_memory(arguments)
         slots = [self.slots[argument.id] for argument in arguments]
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
-        if isinstance(node.value, Scanned):
-            return self._items(node.value, slots, self._results.get(node.id, set()))
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -256,20 +257,25 @@ class SlotPlan:
         subroutine = self._subroutine(repeated.step, outside)
         return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
 
-    def _items(self, scanned: Scanned, slots: list[int], read: set[int]) -> Items:
-        """Inputs and results stay in the rows of this memory, where the step reads and writes them.
+    def _items(self, scanned: Scanned, arguments: Sequence[Scalar], read: set[int]) -> Items:
+        """Inputs and results stay in the rows of this memory, where the step reads and writes them; many constants do
+        not, which would be written there in every call.
 
         read: numbers of the results that something reads.
         """
         sizes, n = scanned.sizes, scanned.sizes.items
+        first, given, others = scanned.split(arguments)
+        known = {k: [x.value for x in row] for k, row in enumerate(given) if n >= MANY and _constant(row)}
+        self._in_memory([*first, *(x for k, row in enumerate(given) if k not in known for x in row), *others])
+        slots = [self.slots.get(x.id, 0) for x in arguments]
         lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
         stride = -(-(n + (sizes.carry > 0)) // self.group) * self.group
         rows = self._take(stride * (sizes.carry + sizes.record), align=self.group)
         begin, items, common = scanned.split(slots)
         moved: list[tuple[int, int]] = []
-        in_row = {k: row[0] for k, row in enumerate(items) if len(_runs(row)) == 1}
+        in_row = {k: row[0] for k, row in enumerate(items) if k not in known and len(_runs(row)) == 1}
         for k, row in enumerate(items):
-            if lanes > 1 and 1 < len(_runs(row)) <= n // lanes + 1:
+            if k not in known and lanes > 1 and 1 < len(_runs(row)) <= n // lanes + 1:
                 in_row[k] = self._take(n)
                 moved += zip(row, range(in_row[k], in_row[k] + n), strict=True)
         base = self._take(0, align=self.group)
@@ -283,7 +289,8 @@ class SlotPlan:
         )
         subroutine = self._subroutine(scanned.step, view=view)
         places = _own_places(subroutine)
-        gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places]
+        gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places and k not in known]
+        constants = [(numbers, places[k]) for k, numbers in known.items() if k in places]
         last = n if scanned.reversed else 0
         counted = None
         if scanned.counted is not None:
@@ -296,6 +303,7 @@ class SlotPlan:
             rows,
             stride,
             gathered,
+            constants,
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
             counted,
         )

@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .compounds import Counted, Visiting
 from .ir import Builder
-from .items import gathered_item, index_number, load_common, load_moving, store_moving, whole_number
+from .items import (
+    constant_item,
+    constant_table,
+    gathered_item,
+    index_number,
+    load_common,
+    load_moving,
+    store_moving,
+    whole_number,
+)
 from .tiles import block_size, blocks, columns_of, copy_state, put_columns
 
 
@@ -49,7 +58,9 @@ class _ItemWriter:
                     load_common(b, self.wide, self.step_memory, slot), self.step_memory, self.plan.slots[id]
                 )
         self.tables = [b.module.table(f"{self.name}.item{k}", x) for k, (x, _) in enumerate(visiting.gathered)]
-        self.constants = [_numbers(b, f"{self.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)]
+        self.constants = [
+            constant_table(b, f"{self.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)
+        ]
         self.at = [_Numbers(b, self.wide, f"{self.name}.at{k}", x) for k, x in enumerate(visiting.at)]
         slots = self.plan.slots
         to, rows, carry, record = self.plan.function.outputs  # not the visit's own: branches may have taken nodes in
@@ -68,7 +79,7 @@ class _ItemWriter:
         for table, (_, slot) in zip(self.tables, visiting.gathered, strict=True):
             wide.store(gathered_item(b, wide, table, index, self.memory), self.step_memory, slot)
         for table, (_, slot) in zip(self.constants, visiting.constants, strict=True):
-            wide.store(_number(b, wide, table, index), self.step_memory, slot)
+            wide.store(constant_item(b, wide, table, index), self.step_memory, slot)
         for id, slot in plan.moving.items():
             if id in plan.slots:
                 wide.store(load_moving(wide, here, slot * b.stride), self.step_memory, plan.slots[id])
@@ -272,20 +283,6 @@ def _clear(b: Builder, place: str, size: str) -> None:
     b.do(f"call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
 
 
-def _numbers(b: Builder, name: str, values: Sequence[float]) -> str:
-    """A table of constants."""
-    b.module.numbers(name, values, b.element)
-    return f"@{name}"
-
-
-def _number(b: Builder, wide: Builder, table: str, index: str) -> str:
-    """A constant of a table in all lanes, or where lanes are items those of each."""
-    place = b.address(table, b.op(f"mul i64 {index}, {b.size}"))
-    if wide.width > b.width:
-        return load_moving(wide, place, 0)
-    return b.splat(b.op(f"load {b.element}, ptr {place}, align {b.size}"))
-
-
 class _Numbers:
     """A number of each item: constants (floats), or what lies in slots (integers)."""
 
@@ -294,12 +291,12 @@ class _Numbers:
         slots = [] if self.constant else [int(x) for x in values]
         self.in_row = bool(slots) and slots == list(range(slots[0], slots[0] + len(slots)))
         self.place = slots[0] if slots else 0
-        self.table = _numbers(b, name, values) if self.constant else b.module.table(name, slots)
+        self.table = constant_table(b, name, values) if self.constant else b.module.table(name, slots)
 
     def of(self, index: str, memory: str) -> str:
         """That of one item, or of the lanes from it on."""
         if self.constant:
-            return _number(self.b, self.wide, self.table, index)
+            return constant_item(self.b, self.wide, self.table, index)
         if self.in_row:
             place = self.b.address(memory, self.b.op(f"mul i64 {index}, {self.b.stride}"))
             return load_moving(self.wide, place, self.place * self.b.stride)
