@@ -113,13 +113,23 @@ def _sides(shape: Any, X: Pose, n: np.ndarray) -> list[Side]:
     return sides
 
 
-def _lines_of(shape: Any, X: Pose, n: np.ndarray, side: Side) -> list[Line]:
-    """Lines of a shape that may lie in a side of another one: that of a round shape nearest to it; edges of a box."""
-    if isinstance(shape, Cylinder | Capsule):
+def _lines_of(shape: Any, X: Pose, n: np.ndarray, side: Side, margin: Any) -> list[Line]:
+    """Lines of a shape that may lie in a side of another one: that of a round shape nearest to it; edges of a box.
+
+    Of a capsule it is the line through its deepest point along n, wherever the side is. MuJoCo takes it on a capsule
+    that is wider by half the margin, and then moves it back by as much, along the normal of the side.
+    """
+    up = where(dot(X.R[:, 2], n) < 0.0, -1.0, 1.0)
+    if isinstance(shape, Capsule):
+        wider = (shape.radius + 0.5 * margin) * (X.R.T @ n)
+        back = 0.5 * margin * side.normal
+        ends = (np.array([wider[0], wider[1], 0.5 * z * shape.length]) for z in (up, -up))
+        return [Line(1.0, *(X.point(end) + back for end in ends))]
+    if isinstance(shape, Cylinder):
         x, y, _ = X.R.T @ side.normal
-        scale = -shape.radius / (sqrt(maximum(x * x + y * y, TINY)) if isinstance(shape, Cylinder) else 1.0)
-        up = where(dot(X.R[:, 2], n) < 0.0, -1.0, 1.0) * 0.5 * shape.length
-        return [Line(1.0, *(X.point(np.array([scale * x, scale * y, z])) for z in (up, -up)))]
+        scale = -shape.radius / sqrt(maximum(x * x + y * y, TINY))
+        ends = (np.array([scale * x, scale * y, 0.5 * z * shape.length]) for z in (up, -up))
+        return [Line(1.0, *(X.point(end) for end in ends))]
     m = X.R.T @ n
     corner = np.array([where(x < 0.0, -0.5, 0.5) * size for x, size in zip(m, shape.size, strict=True)])
     across = [absolute(x) <= EDGE_ON for x in m]
@@ -173,8 +183,8 @@ def _lines(
     a: Any, X_a: Pose, n: np.ndarray, b: Any, X_b: Pose, sides_a: list[Side], sides_b: list[Side], margin: Any
 ) -> tuple[list[Found], Any]:
     """Two points of the first line of a that lies in a side of b, or of b in one of a; and whether there is one."""
-    pairs = [(side, line, -1.0) for side in sides_b for line in _lines_of(a, X_a, n, side)]
-    pairs += [(side, line, 1.0) for side in sides_a for line in _lines_of(b, X_b, -n, side)]
+    pairs = [(side, line, -1.0) for side in sides_b for line in _lines_of(a, X_a, n, side, margin)]
+    pairs += [(side, line, 1.0) for side in sides_a for line in _lines_of(b, X_b, -n, side, margin)]
     best: list[Found] | None = None
     lying: Any = False
     for side, line, sign in pairs:
