@@ -10,7 +10,7 @@ from collision.compiled import compiled_distance, placements, pose
 from collision.shapes import SHAPES
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid
 from dalembert.spatial import Pose
-from tolerances import CONVERGED, SOLVE, assert_close
+from tolerances import CONVERGED, SINGLE, SOLVE, assert_close
 
 LONG = pytest.mark.long
 PAIRS = (
@@ -51,3 +51,12 @@ def test_beside_bisection(a: str, b: str) -> None:
         assert_close(row[0], expected.distance, SOLVE * 1e-3)
         assert_close(row[7:], expected.normal, CONVERGED)
         assert_close(row[1:7], np.concatenate([expected.a, expected.b]), POINTS)
+
+
+def test_single_precision() -> None:
+    rng = np.random.default_rng(21)
+    x, y = placements(rng, 200, 0.12), placements(rng, 200, 0.12)
+    call = compiled_distance("cylinder", "capsule")
+    single = call(x.astype(np.float32), y.astype(np.float32))
+    error = np.abs(single - call(x, y))[:, 7:].max(axis=1)
+    assert np.median(error) < SINGLE / 10

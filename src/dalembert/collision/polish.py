@@ -11,10 +11,11 @@ it begins again with a narrower guess.
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import is_precise
 from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_not, logical_or, maximum, repeat, sqrt, where
 from dalembert.model.geometry import Box, Cone, Cylinder
@@ -30,12 +31,22 @@ from .witness import Witness
 PASSES = 16
 WIDE = 1e-2  # [rad], and of the size of a hull: how far at first a flat side may be from normal and point
 NARROWER = 0.03  # of that, after a guess that was wrong
-NARROW = 1e-9  # the last guess
-SETTLED = 1e-7  # [rad]: the step after one so short would be below rounding, since Newton's method squares the error
+BENT = 0.1  # of the squared angle and of the size: s may fall so far for a while, as normals of a cone are on a circle
 LONGEST = 5e-2  # [rad]: a longer step leads to another minimum
-WORSE = 1e-14  # of the size of the shapes: how much smaller s may become, by rounding
 NEAR = 5e-2  # of the size of the shapes: a point that moves farther is another one
-MEET = 1e-9  # of the size of the shapes: how far from each other across the normal points may be
+
+
+class Limits(NamedTuple):
+    """What depends on the precision of numbers."""
+
+    narrow: Any  # the last guess
+    settled: Any  # [rad]: the step after one so short would be below rounding, since Newton's method squares the error
+    worse: Any  # of the size of the shapes: how much smaller s may become, by rounding
+    meet: Any  # of the size of the shapes: how far from each other across the normal points may be
+
+
+DOUBLE = Limits(1e-9, 1e-7, 1e-14, 1e-9)
+SINGLE = Limits(1e-4, 1e-3, 1e-6, 1e-5)
 
 
 def polished(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
@@ -45,31 +56,35 @@ def polished(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
         """The first points of A against n and of B along n (2, 3)."""
         return np.array([core_support(a, -n), X_AB.point(core_support(b, X_AB.R.T @ n))])
 
-    def step(n: Any, ends: Any, points: Any, along: Any, good: Any, settled: Any) -> dict[str, Any]:
-        d = dot(n, ends[0] - ends[1])
+    def step(n: Any, ends: Any, points: Any, along: Any, lost: Any, good: Any, settled: Any) -> dict[str, Any]:
         turn, moved = _newton(a, b, X_AB, n, ends, points, along, size)
         angle = sqrt(dot(turn, turn))
         ahead = (n + turn) / sqrt(1.0 + angle * angle)
         ends_ahead = first(ahead)
-        grows = dot(ahead, ends_ahead[0] - ends_ahead[1]) >= d - WORSE * size
+        fallen = dot(n, ends[0] - ends[1]) - dot(ahead, ends_ahead[0] - ends_ahead[1])
+        grows = fallen <= (limits.worse + BENT * angle * angle) * size
         moved = moved + np.multiply.outer((ends_ahead - moved) @ ahead, ahead)  # onto the planes across the normal
         taken = logical_and(logical_and(grows, angle < LONGEST), _near(moved - points, NEAR * size))
         # a flat side that ends before the point is the wrong one
         beyond = maximum(outside(a, moved[0]), outside(b, X_AB.R.T @ (moved[1] - X_AB.p)))
-        taken = logical_and(taken, beyond < (angle + MEET) * size)
-        done = logical_and(taken, angle < SETTLED)
+        taken = logical_and(taken, beyond < (angle + limits.meet) * size)
+        taken = logical_and(taken, logical_or(angle > limits.settled, lost + fallen <= limits.worse * size))
+        done = logical_and(taken, angle < limits.settled)
         return {
             "n": where(taken, ahead, begin["n"]),
             "ends": where(taken, ends_ahead, begin["ends"]),
             "points": where(taken, moved, begin["points"]),
             "along": where(taken, along, NARROWER * along),
-            "good": where(logical_and(done, _meet(moved, ahead, size)), 1.0, good),
-            "settled": logical_or(done, logical_and(logical_not(taken), along <= NARROW)),
+            "lost": where(taken, lost + fallen, 0.0),
+            "good": where(logical_and(done, _meet(moved, ahead, limits.meet * size)), 1.0, good),
+            "settled": logical_or(done, logical_and(logical_not(taken), along <= limits.narrow)),
         }
 
     normal = held(w.normal)
+    precise = is_precise(1.0 + absolute(normal[0]))
+    limits = Limits(*(where(precise, double, single) for double, single in zip(DOUBLE, SINGLE, strict=True)))
     begin = {"n": normal, "ends": first(normal), "points": held(np.array([w.a, w.b]))}
-    end = repeat(step, PASSES, {**begin, "along": WIDE, "good": 0.0, "settled": 0.0}, settled="settled")
+    end = repeat(step, PASSES, {**begin, "along": WIDE, "lost": 0.0, "good": 0.0, "settled": 0.0}, settled="settled")
     n, a_point, b_point = held(end["n"]), held(end["points"][0]), held(X_AB.inverse().point(end["points"][1]))
     distance = dot(n, a_point - X_AB.point(b_point))
     exact = Witness(distance, a_point, a_point - distance * n, n)
@@ -99,11 +114,11 @@ def _near(ways: np.ndarray, most: Any) -> Any:
     return logical_and(*(dot(way, way) < most * most for way in ways))
 
 
-def _meet(points: np.ndarray, n: np.ndarray, size: Any) -> Any:
-    """Whether two points (2, 3) face each other along n."""
+def _meet(points: np.ndarray, n: np.ndarray, most: Any) -> Any:
+    """Whether two points (2, 3) face each other along n, but for that [m]."""
     w = points[0] - points[1]
     aside = w - dot(n, w) * n
-    return dot(aside, aside) < (MEET * size) ** 2
+    return dot(aside, aside) < most * most
 
 
 @singledispatch
