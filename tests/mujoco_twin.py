@@ -54,9 +54,27 @@ class Twin:
                 v[body.v] = np.concatenate([self.d.qvel[body.v][3:], R.T @ linear])
         return q, v
 
-    def accelerations(self, compiled: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Ours and MuJoCo's (nv,), the latter along our axes."""
-        mj.mj_forward(self.m, self.d)
+    def forward_with(self, contact: np.ndarray) -> None:
+        """mj_forward, but with a distance, a position and a normal (7,) in the place of those of the only contact."""
+        m, d = self.m, self.d
+        mj.mj_fwdPosition(m, d)
+        (c,) = d.contact
+        n = contact[4:]
+        y = np.eye(3)[1 if abs(n[1]) < 0.5 else 2]
+        y = y - (n @ y) * n
+        y /= np.linalg.norm(y)
+        c.dist, c.pos[:], c.frame[:] = contact[0], contact[1:4], np.concatenate([n, y, np.cross(n, y)])
+        for stage in (mj.mj_makeConstraint, mj.mj_island, mj.mj_projectConstraint):
+            stage(m, d)
+        for stage in (mj.mj_fwdVelocity, mj.mj_fwdActuation, mj.mj_fwdAcceleration, mj.mj_fwdConstraint):
+            stage(m, d)
+
+    def accelerations(self, compiled: bool = False, contact: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Ours and MuJoCo's (nv,), the latter along our axes; contact: see `forward_with`."""
+        if contact is None:
+            mj.mj_forward(self.m, self.d)
+        else:
+            self.forward_with(contact)
         q, v = self.state
         if compiled:
             ours = self.robot.contact_dynamics(q, v, np.zeros(self.robot.nv), contact=self.contact).a

@@ -27,7 +27,7 @@ SMOOTH = [("ellipsoid", "sphere"), ("ellipsoid", "ellipsoid"), ("sphere", "cylin
 ROUND = [("cylinder", "box"), ("cone", "cylinder")]
 EXACT = [*POLYHEDRAL, *SMOOTH]
 PAIRS = [*EXACT, *ROUND]
-ON_ROUND_SIDES = 1e-6  # [m] normals of round sides are iterated
+ON_ROUND_SIDES = 1e-9  # [m] where gaps are tiny, normals of round sides are not exact
 GRID = directions(4000)
 
 
@@ -115,7 +115,7 @@ def test_compiled_numbers_are_those_of_plain_python(a, b):
     rows = compiled_distance(a, b)(x, y)
     for row, i, j in zip(rows, x, y, strict=True):
         w = distance(SHAPES[a], pose(i), SHAPES[b], pose(j))
-        assert_close(row, np.array([w.distance, *w.a, *w.b, *w.normal]), 1e-9 if a != "cylinder" else 1e-5)
+        assert_close(row, np.array([w.distance, *w.a, *w.b, *w.normal]), ITERATED)
 
 
 @pytest.mark.parametrize(("a", "b"), [("capsule", "capsule"), ("box", "box"), ("wedge", "sphere")])

@@ -74,14 +74,14 @@ def moving(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
         on_a, on_b, n = held(on_a), held(on_b), held(n)
         local, m = held(X_AB.inverse().point(on_b)), held(X_AB.R.T @ n)
         T = np.array(tangents(n)).T
-        A, B = surface(a, on_a, -n).seen(T), _turned(surface(b, local, m), held(X_AB.R)).seen(T)
+        A, B = surface(a, on_a, -n).seen(T), turned(surface(b, local, m), held(X_AB.R)).seen(T)
         A, B = (Surface(*(held(x) for x in each)) for each in (A, B))
         d = held(w.distance)
         beta, tau = T.T @ (X_AB.point(local) - on_b), T.T @ (X_AB.R @ m - n)
         of_sides = (A, np.zeros(2)), (B, tau)
-        turn = _turn((A.K + B.K + d * np.eye(2)) / size, (B.K @ tau - beta) / size, *_by_rank(a, b, of_sides))
+        turn = turned_by((A.K + B.K + d * np.eye(2)) / size, (B.K @ tau - beta) / size, *by_rank(a, b, of_sides))
         x_a, x_b = -(A.K @ turn), B.K @ (turn - tau)
-        slid = _solved(A.P + B.P + SHARED * np.eye(2), d * turn + beta - x_a + x_b)
+        slid = solved(A.P + B.P + SHARED * np.eye(2), d * turn + beta - x_a + x_b)
         x_a, x_b = x_a + A.P @ slid, x_b - B.P @ slid
         return {"on_a": on_a + T @ x_a, "on_b": X_AB.point(local) + T @ x_b, "n": n + T @ turn}
 
@@ -92,12 +92,12 @@ def moving(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
     return Witness(w.distance, state["on_a"], state["on_b"], state["n"])
 
 
-def _by_rank(a: Any, b: Any, sides: tuple[Any, Any]) -> tuple[Any, Any]:
+def by_rank(a: Any, b: Any, sides: tuple[Any, Any]) -> tuple[Any, Any]:
     """The side whose normal counts where both are flat first."""
     return sides if not isinstance(a, ROUND) and isinstance(b, ROUND) else sides[::-1]
 
 
-def _turn(M: np.ndarray, r: np.ndarray, first: tuple[Surface, Any], second: tuple[Surface, Any]) -> np.ndarray:
+def turned_by(M: np.ndarray, r: np.ndarray, first: tuple[Surface, Any], second: tuple[Surface, Any]) -> np.ndarray:
     """δn (2,): as flat sides turn, those of the first surface before those of the second; else M δn = r."""
     (A, turn_a), (B, turn_b) = first, second
     (a_flat, a_face), (b_flat, b_face) = A.flat, B.flat
@@ -112,28 +112,28 @@ def _turn(M: np.ndarray, r: np.ndarray, first: tuple[Surface, Any], second: tupl
     value = where(crossing, dot(f, turn_b), dot(across, r))
     for face, its_turn in ((b_face, turn_b), (a_face, turn_a)):
         row, value = where(face, across, row), where(face, dot(across, its_turn), value)
-    return _solved(np.array([*rows, row]), np.array([*values, value]), UNSTABLE)
+    return solved(np.array([*rows, row]), np.array([*values, value]), UNSTABLE)
 
 
-def _solved(A: np.ndarray, x: np.ndarray, least: float = 0.0) -> np.ndarray:
+def solved(A: np.ndarray, x: np.ndarray, least: float = 0.0) -> np.ndarray:
     """A⁻¹ x of (2, 2) and (2,); NaN where the determinant of A is no larger than that."""
     determinant = A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
     scale = where(absolute(determinant) > least, 1.0 / determinant, np.nan)
     return scale * np.array([A[1, 1] * x[0] - A[0, 1] * x[1], A[0, 0] * x[1] - A[1, 0] * x[0]])
 
 
-def _turned(s: Surface, R: np.ndarray) -> Surface:
+def turned(s: Surface, R: np.ndarray) -> Surface:
     return Surface(R @ s.K @ R.T, R @ s.P @ R.T)
 
 
 @singledispatch
-def surface(shape: Any, p: np.ndarray, m: np.ndarray) -> Surface:
+def surface(shape: Any, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
     """The surface of a shape near its point p with the outward unit normal m (3,), all in its frame."""
     raise TypeError(f"a {type(shape).__name__} has no curvature")
 
 
 @surface.register
-def _(shape: Ellipsoid, p: np.ndarray, m: np.ndarray) -> Surface:
+def _(shape: Ellipsoid, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
     Q = shape.radii * shape.radii
     reach = sqrt(dot(m, Q * m))
     point = Q * m / reach
@@ -142,45 +142,46 @@ def _(shape: Ellipsoid, p: np.ndarray, m: np.ndarray) -> Surface:
 
 @surface.register(Cylinder)
 @surface.register(Cone)
-def _(shape: Cylinder | Cone, p: np.ndarray, m: np.ndarray) -> Surface:
+def _(shape: Cylinder | Cone, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
     """Moving around the axis, point and normal turn by the same angle."""
     out = sqrt(m[0] * m[0] + m[1] * m[1] + TINY)
     x, y = m[0] / out, m[1] / out
-    around, end = np.array([-y, x, 0.0]), out < ALONG
+    around, end = np.array([-y, x, 0.0]), out < tolerance
     across, along = side_normal(shape)
     straight = np.array([-along * x, -along * y, across])
-    on_side = absolute(dot(m, straight)) < ALONG
-    K = (sqrt(p[0] * p[0] + p[1] * p[1]) / maximum(out, ALONG)) * np.multiply.outer(around, around)
+    on_side = absolute(dot(m, straight)) < tolerance
+    K = (sqrt(p[0] * p[0] + p[1] * p[1]) / maximum(out, tolerance)) * np.multiply.outer(around, around)
     P = where(on_side, 1.0, 0.0) * np.multiply.outer(straight, straight)
     return Surface(where(end, np.zeros((3, 3)), K), where(end, np.diag([1.0, 1.0, 0.0]), P))
 
 
 @surface.register
-def _(shape: Segment, p: np.ndarray, m: np.ndarray) -> Surface:
-    along = 0.0 if shape.is_point else where(absolute(m[2]) < ALONG, 1.0, 0.0)
+def _(shape: Segment, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+    along = 0.0 if shape.is_point else where(absolute(m[2]) < tolerance, 1.0, 0.0)
     return Surface(np.zeros((3, 3)), np.diag(np.array([0.0, 0.0, along], object)))
 
 
 @surface.register
-def _(shape: Box, p: np.ndarray, m: np.ndarray) -> Surface:
-    return Surface(np.zeros((3, 3)), np.diag([where(absolute(x) < ALONG, 1.0, 0.0) for x in m]))
+def _(shape: Box, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+    return Surface(np.zeros((3, 3)), np.diag([where(absolute(x) < tolerance, 1.0, 0.0) for x in m]))
 
 
 @surface.register(Hull)
 @surface.register(TabledHull)
-def _(shape: Hull | TabledHull, p: np.ndarray, m: np.ndarray) -> Surface:
+def _(shape: Hull | TabledHull, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
     def edge(best: Any, start: Any, direction: Any, left: Any, right: Any) -> dict[str, Any]:
         length = dot(direction, direction)
         away = cross(p - start, direction)
         tilt = dot(direction, m)
-        near = dot(away, away) < ALONG * ALONG * length * length
-        found = logical_and(near, tilt * tilt < ALONG * ALONG * length)
+        near = dot(away, away) < tolerance * tolerance * length * length
+        found = logical_and(near, tilt * tilt < tolerance * tolerance * length)
         return {"best": where(found, direction / sqrt(length), best)}
 
     def face(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
         off = normal - m
-        return {"best": where(dot(off, off) < ALONG * ALONG, np.ones(3), best)}
+        return {"best": where(dot(off, off) < tolerance * tolerance, normal, best)}
 
-    along, on_face = over_edges(shape, edge, np.zeros(3)), over_faces(shape, face, np.zeros(3))[0] > 0.5
-    P = where(on_face, np.eye(3) - np.multiply.outer(m, m), np.multiply.outer(along, along))
+    along, across = over_edges(shape, edge, np.zeros(3)), over_faces(shape, face, np.zeros(3))
+    of_face = np.eye(3) - np.multiply.outer(across, across)
+    P = where(dot(across, across) > 0.5, of_face, np.multiply.outer(along, along))
     return Surface(np.zeros((3, 3)), P)

@@ -3,7 +3,8 @@
 Spheres and capsules are cores, a point and a segment, with a radius around them: their distances are those of the cores
 less the radii, and so are depths of overlap. Points, segments and boxes have closed forms, a point and a cylinder too;
 ellipsoids take Newton's method (`ellipsoids`). All others take an iteration where they are apart (`gjk`); where they
-overlap, boxes and hulls the faces and edges of both (`axes`), round shapes a search (`penetration`).
+overlap, boxes and hulls the faces and edges of both (`axes`), round shapes a search (`penetration`). What is found of
+round shapes is made exact in the end (`polish`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
 from .passing import passing
 from .penetration import Pair, penetration
+from .polish import polished
 from .witness import Witness, chosen, inflated, nearer
 
 
@@ -153,11 +155,13 @@ def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
 def _convex(a: Any, b: Any, X_AB: Pose, level: Level, later: Pose | None) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
-    near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size)
+    is_round = isinstance(a, ROUND) or isinstance(b, ROUND)
+    converged = gjk.ROUGHLY if is_round else gjk.CONVERGED
+    near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size, converged=converged)
     least = level.of(near.distance, a, b)
-    if isinstance(a, ROUND) or isinstance(b, ROUND):
+    if is_round:
         deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
-        found = moving(a, b, X_AB, chosen(apart, near, deep), size)
+        found = moving(a, b, X_AB, polished(a, b, X_AB, chosen(apart, near, deep), size), size)
     else:
         if level is not EXACT:
             apart = logical_and(apart, near.distance > least)

@@ -22,6 +22,7 @@ from .witness import Witness
 
 PASSES = 64
 CONVERGED = 1e-15  # the squared distance is within this part of a lower bound
+ROUGHLY = 1e-11  # the same, where points and normal are made exact afterwards
 TOUCHING = 1e-10  # of the size of the shapes: a shorter distance counts as none, since it has no direction
 
 Support = Callable[[np.ndarray], np.ndarray]  # the point of a shape farthest along a direction, in its own frame
@@ -39,11 +40,16 @@ class Simplex(NamedTuple):
 
 
 def nearest(
-    support_a: Support, support_b: Support, X_AB: Pose, size: Any, normal: np.ndarray | None = None
+    support_a: Support,
+    support_b: Support,
+    X_AB: Pose,
+    size: Any,
+    normal: np.ndarray | None = None,
+    converged: float = CONVERGED,
 ) -> tuple[Witness, Any]:
     """The nearest points of two shapes, in A's frame, and whether they are apart at all.
 
-    size [m] of the shapes; normal (3,): about that out of B, if it is known.
+    size [m] of the shapes; normal (3,): about that out of B, if it is known; converged: `CONVERGED` or `ROUGHLY`.
     """
 
     def step(a: Any, b: Any, used: Any, v: Any, apart: Any, settled: Any) -> dict[str, Any]:
@@ -51,7 +57,7 @@ def nearest(
         w = new_a - X_AB.point(new_b)
         square = dot(v, v)
         first = used[0] < 0.0  # v is a direction, and there is no simplex yet
-        reached = square - dot(v, w) <= CONVERGED * square
+        reached = square - dot(v, w) <= converged * square
         larger, closer, around = _reduced(Simplex(a, b, used), X_AB, new_a, new_b, w, first)
         stalled = logical_and(logical_not(around), dot(closer, closer) >= square)
         done = logical_and(logical_not(first), logical_or(reached, stalled))

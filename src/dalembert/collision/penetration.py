@@ -2,9 +2,10 @@
 
 A direction n is found along which the shapes overlap least. Moved apart along n by more than their overlap, they have a
 distance, whose normal is a better direction: the overlap along it is smaller, unless it is n itself. Flat sides are
-found at once; on curved ones the limit of such steps is foreseen. Where one shape has corners and edges, it starts from
-the features that the least overlap can lie across (`features`). Otherwise it starts from the two best of directions all
-around, far from each other: which of several minima is the smallest is known when both have been followed.
+found at once; on curved ones the limit of such steps is foreseen, and not awaited, since the answer is made exact
+afterwards (`polish`). Where one shape has corners and edges, it starts from the features that the least overlap can
+lie across (`features`). Otherwise it starts from the two best of directions all around, far from each other: which of
+several minima is the smallest is known when both have been followed.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from .cores import core_support
 from .curvature import ROUND
 from .directions import around, largest
 from .features import flattest, side_normal
-from .gjk import nearest
+from .gjk import ROUGHLY, nearest
 from .lines import unit
 from .witness import Witness
 
 DIRECTIONS = around(9)  # 11° apart
 AROUND = [(np.cos(t), np.sin(t)) for t in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False)]
 PASSES = 60
-SETTLED = 1e-12  # of the size of the shapes: the overlap gets no smaller
+SETTLED = 1e-10  # of the size of the shapes: the overlap gets no smaller
 MISSES = 3.0  # passes in which it got no smaller: across an edge the rounding of the normal counts
-STILL = 1e-7  # [rad]: the normal does not turn
+STILL = 1e-4  # [rad]: the normal does not turn
 GAP = 0.03  # of the size of the shapes: how far they are moved apart
 SINGULAR = 1e-12  # of the squares of the last changes: what is smaller says nothing about how steps shrink
 TINY = 1e-30
@@ -55,7 +56,8 @@ class Pair(NamedTuple):
         """The nearest points after A has moved along n until there is a gap; the point of A where it was before."""
         shift = (depth + GAP * self.size) * n
         moved = Pose(self.X_AB.R, self.X_AB.p - shift)
-        return nearest(partial(core_support, self.a), partial(core_support, self.b), moved, self.size, n)[0]
+        a, b = partial(core_support, self.a), partial(core_support, self.b)
+        return nearest(a, b, moved, self.size, n, ROUGHLY)[0]
 
 
 def penetration(pair: Pair, wanted: Any) -> Witness:
