@@ -45,7 +45,8 @@ FLAT = (
     *(pytest.param(f"disc {x}", marks=SWEEP) for x in ("box", "disc")),
 )
 CURVED = (
-    *((names, 10) for names in ("capsule cylinder", "ellipsoid box")),
+    *((names, 10) for names in ("capsule cylinder", "ellipsoid box", "cylinder rock")),
+    pytest.param("cylinder rock", 100, marks=SWEEP),
     *(pytest.param(f"capsule {x}", 50, marks=SWEEP) for x in ("cylinder", "rod", "disc")),
     *(
         pytest.param(f"ellipsoid {x}", 50, marks=SWEEP)
