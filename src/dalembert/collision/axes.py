@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import held, logical_and, logical_or, maximum, sqrt, where
+from dalembert.math import held, logical_and, logical_or, scan, sqrt, where
 from dalembert.model.geometry import Box
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .conditional import computed_where
-from .cores import HULLS, Segment, core_support, first_point, middle, over_edges, over_faces
+from .cores import HULLS, Segment, core_support, edge, first_point, middle, over_edges, over_faces, promising_edges
 from .lines import PARALLEL
 from .witness import Witness
 
@@ -52,26 +52,33 @@ def overlap(a: Any, b: Any, X_AB: Pose, wanted: Any, level: Any = 0.0, later: Po
     level [m]: of overlaps that differ by less, that along a face of A is taken, then that along a face of B. later: the
     pose of B at which the feature is looked for that the witness is of.
     """
-    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X, level)), X_AB if later is None else later, 14)
+    X_at = X_AB if later is None else later
+    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X, level, wanted)), X_at, 14)
     return _witness(_restored(held(numbers)).feature, X_AB)
 
 
-def _best(a: Any, b: Any, X_AB: Pose, level: Any) -> Candidate:
+def _best(a: Any, b: Any, X_AB: Pose, level: Any, wanted: Any) -> Candidate:
     """The feature along whose normal the shapes are farthest apart, or overlap least."""
-    of_a, of_b = _face_candidates(a, b, X_AB, FACE_A), _face_candidates(b, a, X_AB.inverse(), FACE_B)
-    best = Candidate(LEAST, Feature(FACE_A, *np.zeros((4, 3))))
-    for candidates in (of_a, of_b):
-        best = _larger(best, reduce(_larger, candidates), level) if candidates else best
-    return _larger(best, _edge_candidate(a, b, X_AB, best.separation), level)
+    of_a = _face_candidate(a, b, X_AB, FACE_A, wanted)
+    of_b = _face_candidate(b, a, X_AB.inverse(), FACE_B, wanted)
+    best = _larger(_larger(Candidate(LEAST, Feature(FACE_A, *np.zeros((4, 3)))), of_a, level), of_b, level)
+    if Segment in (type(a), type(b)) and (isinstance(a, HULLS) or isinstance(b, HULLS)):
+        edges = _segment_edges(a, b, X_AB)
+    elif isinstance(a, HULLS) or isinstance(b, HULLS):
+        edges = _hull_edges(a, b, X_AB, (of_a, of_b), best.separation, wanted)
+    else:
+        edges = _box_edges(a, b, X_AB)
+    return _larger(best, edges, level)
 
 
 # ---- faces
 
 
-def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]:
-    """The faces of a shape against the first point of another one."""
+def _face_candidate(a: Any, b: Any, X_AB: Pose, kind: float, wanted: Any) -> Candidate:
+    """The best of the faces of a shape against the first point of another one; a segment has none."""
+    none = np.array([LEAST, kind, *np.zeros(12)])
     if isinstance(a, Segment):
-        return []
+        return _restored(none)
     if isinstance(a, Box):
         half = 0.5 * a.size
         rows = []
@@ -80,17 +87,19 @@ def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]
             for sign in (1.0, -1.0) if isinstance(b, HULLS) else (where(X_AB.p[k] < 0.0, -1.0, 1.0),):
                 normal = np.array([sign if i == k else 0.0 for i in range(3)])
                 rows.append(_face(normal, normal * half, b, X_AB, kind))
-        return rows
-
+        return reduce(_larger, rows)
     inside = X_AB.point(middle(b))
 
     def better(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
-        # a point inside b is not before its first point: where it is too far in, that is too
-        promising = dot(normal, inside) - offset > best[0]
+        # no point of b is before its first point: where one is too far in, that is too
+        known = _restored(best).feature
+        before = X_AB.point(known.point_b if kind == FACE_A else known.point_a)
+        promising = logical_and(wanted, dot(normal, inside) - offset > best[0])
+        promising = logical_and(promising, logical_or(dot(normal, before) - offset > best[0], best[0] <= LEAST))
         candidate = _face(normal, normal * offset, b, X_AB, kind, promising)
         return {"best": where(promising, _flat(_larger(_restored(best), candidate)), best)}
 
-    return [_restored(over_faces(a, better, np.array([LEAST, *np.zeros(13)])))]
+    return _restored(over_faces(a, better, none))
 
 
 def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float, wanted: Any = True) -> Candidate:
@@ -103,10 +112,8 @@ def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float
 # ---- edges
 
 
-def _edge_candidate(a: Any, b: Any, X_AB: Pose, known: Any) -> Candidate:
-    """known [m]: a separation; edges of hulls with a smaller one need not be found."""
-    if isinstance(a, HULLS) or isinstance(b, HULLS):
-        return _hull_edges(a, b, X_AB, known)
+def _box_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
+    """Edges of boxes and segments."""
     best = Candidate(LEAST, Feature(EDGES, *np.zeros((4, 3))))
     for i in _directions(a):
         for j in _directions(b):
@@ -134,32 +141,25 @@ def _middle(shape: Any, d: np.ndarray, axis: int) -> np.ndarray:
     return np.array([0.0 if k == axis else x for k, x in enumerate(point)])
 
 
-def _hull_edges(a: Any, b: Any, X_AB: Pose, known: Any) -> Candidate:
+def _hull_edges(a: Any, b: Any, X_AB: Pose, faces: tuple[Candidate, Candidate], known: Any, wanted: Any) -> Candidate:
     """Edges of hulls: two of them make a face of the set of all differences where their arcs on the sphere of normals
     cross.   Gregorius, The separating axis test between convex polyhedra, 2013.
 
-    Along any n of the arc of an edge of A, a point p of B is at n · (p − edge), and the first point of B is not farther
-    away. On an arc of less than half a turn that is largest at one of its ends, unless it is positive somewhere: where
-    it is not, and less than what is known, no edge of B has to be looked at.
+    Of all edges those are listed first whose arc may hold something better than what is known.
     """
-    start = np.array([LEAST, *np.zeros(13)])
-    if Segment in (type(a), type(b)):
-        return _segment_edges(a, b, X_AB, start)
+    on_b, on_a = X_AB.point(faces[0].feature.point_b), X_AB.inverse().point(faces[1].feature.point_a)
+    inside_b, inside_a = X_AB.point(middle(b)), X_AB.inverse().point(middle(a))
+    of_a, count_a = promising_edges(a, (inside_b, on_b), known, wanted)
+    of_b, count_b = promising_edges(b, (inside_a, on_a), known, wanted)
 
-    def outer(best: Any, start_a: Any, along_a: Any, left_a: Any, right_a: Any) -> dict[str, Any]:
+    def outer(best: Any, number: Any) -> dict[str, Any]:
+        start_a, along_a, left_a, right_a = edge(a, number)
         R, turn_a = X_AB.R.T, X_AB.R.T @ cross(right_a, left_a)  # in B's axes, in which its edges are constants
         left, right, direction = R @ left_a, R @ right_a, R @ along_a
         origin = R @ (start_a - X_AB.p)
-        least = maximum(best[0], known)
 
-        def promising(p: np.ndarray) -> Any:
-            along = maximum(dot(left, p - origin), dot(right, p - origin))
-            return logical_or(along >= 0.0, along > least)
-
-        wanted = promising(middle(b))
-        wanted = logical_and(wanted, promising(first_point(b, -(left + right), wanted)))
-
-        def inner(best: Any, start_b: Any, along_b: Any, left_b: Any, right_b: Any) -> dict[str, Any]:
+        def inner(best: Any, number: Any) -> dict[str, Any]:
+            start_b, along_b, left_b, right_b = edge(b, number)
             turn_b = cross(right_b, left_b)
             cba, dba = -dot(left_b, turn_a), -dot(right_b, turn_a)
             adc, bdc = dot(left, turn_b), dot(right, turn_b)
@@ -173,13 +173,15 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose, known: Any) -> Candidate:
             feature = Feature(EDGES, side * along_a, start_a, along_b, start_b)
             return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
 
-        return {"best": over_edges(b, inner, best, wanted)}
+        return {"best": scan(inner, {"number": of_b}, {"best": best}, count=count_b)["best"][-1]}
 
-    return _restored(over_edges(a, outer, start))
+    start = np.array([LEAST, *np.zeros(13)])
+    return _restored(scan(outer, {"number": of_a}, {"best": start}, count=count_a)["best"][-1])
 
 
-def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
+def _segment_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
     """A segment against the edges of a hull whose faces look to both of its ends."""
+    start = np.array([LEAST, *np.zeros(13)])
     segment, body = (a, b) if isinstance(a, Segment) else (b, a)
     X = X_AB.inverse() if isinstance(a, Segment) else X_AB  # the segment in the hull's frame
     along = X.R[:, 2]

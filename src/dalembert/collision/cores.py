@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import scan, where
+from dalembert.math import logical_and, logical_or, lookup, maximum, scan, visit, where
 from dalembert.spatial.vectors import dot
 
 from .hulls import Edges, Hull, TabledHull
@@ -80,16 +80,48 @@ def over_faces(shape: Any, step: Step, start: np.ndarray) -> np.ndarray:
     return _loop(step, {"normal": normals, "offset": offsets}, start)
 
 
-def over_edges(shape: Any, step: Step, start: np.ndarray, wanted: Any = True) -> np.ndarray:
-    """step(best, start, direction, left, right) for each edge, one after the other; a segment is four, a point none.
-
-    Where this is not wanted, start.
-    """
+def over_edges(shape: Any, step: Step, start: np.ndarray) -> np.ndarray:
+    """step(best, start, direction, left, right) for each edge, one after the other; a segment is four, a point none."""
     if isinstance(shape, Segment) and shape.is_point:
         return start
     if isinstance(shape, TabledHull):
-        return _loop(lambda best, k: step(best, *shape.edge(k)), _numbers(shape.table.edge_count), start, wanted)
-    return _loop(step, dict(zip(Edges._fields, _edges(shape), strict=True)), start, wanted)
+        return _loop(lambda best, k: step(best, *shape.edge(k)), _numbers(shape.table.edge_count), start)
+    return _loop(step, dict(zip(Edges._fields, _edges(shape), strict=True)), start)
+
+
+def edge(shape: Any, k: Any) -> Edges:
+    """The edge of a hull or box with a number: numbers (3,) instead of (n, 3)."""
+    if isinstance(shape, TabledHull):
+        return shape.edge(k)
+    row = lookup(np.column_stack(shape.edges if isinstance(shape, Hull) else _unit_box().edges), k)
+    size = 1.0 if isinstance(shape, Hull) else 0.5 * shape.size
+    return Edges(size * row[:3], size * row[3:6], row[6:9], row[9:])
+
+
+def promising_edges(shape: Any, points: Sequence[np.ndarray], known: Any, wanted: Any) -> tuple[np.ndarray, Any]:
+    """The numbers (n,) of those edges along the normals of which all points (3,) are farther away than what is known,
+    and how many they are; none where they are not wanted.
+
+    The normals of an edge are an arc of less than half a turn: a point is farthest along one of its ends, unless it is
+    in front of the edge.
+    """
+
+    def step(_: Any, count: Any, k: Any, *rows: Any) -> dict[str, Any]:
+        start, _, left, right = shape.edge(k) if isinstance(shape, TabledHull) else rows
+        promising = wanted
+        for p in points:
+            along = maximum(dot(left, p - start), dot(right, p - start))
+            promising = logical_and(promising, logical_or(along >= 0.0, along > known))
+        to = np.array([where(promising, count, -1.0)])
+        return {"count": count + where(promising, 1.0, 0.0), "to": to, "rows": np.array([[k]])}
+
+    if isinstance(shape, TabledHull):
+        items = _numbers(shape.table.edge_count)
+    else:
+        rows = dict(zip(Edges._fields, _edges(shape), strict=True))
+        items = _numbers(len(rows["start"])) | rows
+    end = visit(step, items, np.zeros((len(items["k"]), 1)), carry={"count": 0.0})
+    return end["table"][:, 0], end["count"]
 
 
 def _loop(step: Step, items: dict[str, np.ndarray], start: np.ndarray, wanted: Any = True) -> np.ndarray:
