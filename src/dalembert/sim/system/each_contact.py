@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.algorithms import poses
 from dalembert.contact import ContactLaw
-from dalembert.contact.gathering import tied_together
+from dalembert.contact.gathering import Motions, tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
 from dalembert.math import branch, clip, maximum, where
@@ -65,9 +65,11 @@ class Touching(NamedTuple):
 def every_candidate(element: RigidContact, at: Situated) -> Touching:
     """All candidates."""
     model, q = at.bodies.model, at.bodies.q
-    passes_by = any(patch.passes_by for patch in element.patches)
-    later = integrate(model, q, at.h * at.v) if passes_by else None
-    touching, moments = contact_rows(model, q, element.patches, later), element.moments
+    ahead = None
+    if any(patch.passes_by for patch in element.patches):
+        X = poses(model, q)
+        ahead = Motions(model, X, q).later(X, at.v, at.h)
+    touching, moments = contact_rows(model, q, element.patches, ahead), element.moments
     spins = touching.spin.reshape(len(element.names), 3, -1)
     spin = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), model.nv)
     faces = None

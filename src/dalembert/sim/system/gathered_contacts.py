@@ -307,6 +307,7 @@ class GatheredImpulses(ContactImpulses):
         gap: Any,
         position: Any,
         normal: Any,
+        aside: Any,
         p: Any,
         turned: Any,
         slip: Any,
@@ -316,7 +317,7 @@ class GatheredImpulses(ContactImpulses):
         """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
         gathering = self.gathering
         axes = tangent_frame(normal)
-        J = self.motions.rows(gathering.signs_of(number), axes, position, gathering.turning)
+        J = self.motions.rows(gathering.signs_of(number), axes, position, gathering.turning, aside)
         carrier = self.bodies.carrier(J)
         before = J @ self.v
         free = before + carrier.X.T @ self.kick

@@ -292,12 +292,12 @@ class SceneImpulses:
         asked = Asked(self.element, self.h, self.memory, self.about)
 
         def one(
-            rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any, pushing: Any
+            rows: Any, number: Any, gap: Any, position: Any, normal: Any, aside: Any, last: Any, pushing: Any
         ) -> dict[str, Any]:
             law = law_of(self.element.laws, number)
             axes = tangent_frame(normal)
-            sides = [Side(row, axes, position, self.about) for row in rows]
-            a, b = sides
+            places = position + aside, position - aside
+            a, b = (Side(row, axes, place, self.about) for row, place in zip(rows, places, strict=True))
             before, kick = a.before - b.before, a.kick - b.kick
             free = before + kick
             columns = asked.columns(law, gap, before, free, self.known(last), pushed_alone([pushing]))
@@ -320,6 +320,7 @@ class SceneImpulses:
             "gap": touching.gap,
             "position": touching.position,
             "normal": touching.normal,
+            "aside": touching.aside,
             "last": remembered,
             "pushing": self._pushing(touching, remembered[:, 0]),
         }
