@@ -46,14 +46,12 @@ class Candidate(NamedTuple):
     feature: Feature
 
 
-def overlap(a: Any, b: Any, X_AB: Pose, wanted: Any, level: Any = 0.0, later: Pose | None = None) -> Witness:
+def overlap(a: Any, b: Any, X_AB: Pose, wanted: Any, level: Any = 0.0) -> Witness:
     """The least overlap of two of `Segment`, `Box` and `Hull`, in A's frame; where it is not wanted, anything.
 
-    level [m]: of overlaps that differ by less, that along a face of A is taken, then that along a face of B. later: the
-    pose of B at which the feature is looked for that the witness is of.
+    level [m]: of overlaps that differ by less, that along a face of A is taken, then that along a face of B.
     """
-    X_at = X_AB if later is None else later
-    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X, level, wanted)), X_at, 14)
+    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X, level, wanted)), X_AB, 14)
     return _witness(_restored(held(numbers)).feature, X_AB)
 
 

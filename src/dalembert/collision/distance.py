@@ -31,7 +31,6 @@ from .ellipsoids import between_ellipsoids
 from .ground import Ground, plane
 from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
-from .passing import passing
 from .penetration import Pair, penetration
 from .polish import polished
 from .witness import Witness, chosen, inflated, nearer
@@ -47,9 +46,8 @@ class Level(NamedTuple):
     double: float
     single: float
 
-    def of(self, distance: Any, a: Any, b: Any) -> Any:
-        """For two cores [m]; distance: a number that tells the precision."""
-        size = extent(a) + extent(b)
+    def of(self, distance: Any, size: Any) -> Any:
+        """For two shapes of a size [m]; distance: a number that tells the precision."""
         return where(is_precise(1.0 + absolute(distance)), self.double, self.single) * size
 
 
@@ -93,8 +91,8 @@ def core(shape: Any) -> tuple[Any, Any]:
     raise DalembertError(f"a {type(shape).__name__} has distances to the ground only")
 
 
-def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT, later: Pose | None = None) -> Witness:
-    """The witness of two cores, in A's frame; later: B there after a while, see `passing`."""
+def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT) -> Witness:
+    """The witness of two cores, in A's frame."""
     match a, b:
         case Segment(), Segment():
             return _segments(a, b, X_AB)
@@ -113,7 +111,7 @@ def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT, later: Pose | None
     if all(isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point) for shape in (a, b)):
         first, second = (shape if isinstance(shape, Ellipsoid) else None for shape in (a, b))
         return between_ellipsoids(first, second, X_AB, extent(a) + extent(b))
-    return _convex(a, b, X_AB, level, later)
+    return _convex(a, b, X_AB, level)
 
 
 def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
@@ -152,23 +150,19 @@ def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
     return chosen(apart, outside, w)
 
 
-def _convex(a: Any, b: Any, X_AB: Pose, level: Level, later: Pose | None) -> Witness:
+def _convex(a: Any, b: Any, X_AB: Pose, level: Level) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
     is_round = isinstance(a, ROUND) or isinstance(b, ROUND)
     converged = gjk.ROUGHLY if is_round else gjk.CONVERGED
     near, apart = gjk.nearest(partial(core_support, a), partial(core_support, b), X_AB, size, converged=converged)
-    least = level.of(near.distance, a, b)
     if is_round:
         deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
-        found = moving(a, b, X_AB, polished(a, b, X_AB, chosen(apart, near, deep), size), size)
-    else:
-        if level is not EXACT:
-            apart = logical_and(apart, near.distance > least)
-        found = chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), least))
-    if later is None or isinstance(a, Segment) or isinstance(b, Segment):
-        return found
-    return passing(a, b, X_AB, later, found, apart, least)
+        return moving(a, b, X_AB, polished(a, b, X_AB, chosen(apart, near, deep), size), size)
+    least = level.of(near.distance, size)
+    if level is not EXACT:
+        apart = logical_and(apart, near.distance > least)
+    return chosen(apart, near, overlap(a, b, X_AB, logical_not(apart), least))
 
 
 def extent(shape: Any) -> Any:

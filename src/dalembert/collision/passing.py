@@ -1,73 +1,178 @@
-"""Shapes that pass close by each other within a while.
+"""Shapes that meet, or pass close by each other, within a while: the normal of the instant at which they do.
 
-An edge that passes close over a face is nearest to the face's edge, and the line between them hardly leans: along it,
-the two would meet. But along the normal of the face they do not.
+The line of nearest points turns as shapes move past each other. Along that of the start, a ball that passes the edge of
+a block would strike it, and one that strikes it would leave in a wrong direction. The distance f(t) of two convex
+shapes that move straight ahead is a convex function of time. Where it stays above zero, its normal at the least f
+separates the shapes throughout: along it they neither meet now nor later. Where it does not, the normal is that at
+which f first becomes zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import held, logical_and, where
-from dalembert.model.geometry import Box, Cylinder
-from dalembert.spatial import Pose
+from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, repeat, where
+from dalembert.model.geometry import Ellipsoid
+from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
-from .axes import FACE_A, FACE_B, overlap
-from .conditional import computed_where
-from .cores import HULLS, core_support, over_faces
+from .cores import core_support
+from .curvature import ROUND
+from .lines import unit
 from .witness import Witness, chosen
 
-UP = np.array([0.0, 0.0, 1.0])
-NONE = np.array([-np.inf, FACE_A, *UP])
+PASSES = 16
+LEAST = 1e-9  # keeps half a turn from being divided by
+NOT_YET = 2.0  # the time of a bound that there is not, in parts of the while
+
+Nearest = Callable[[Pose], Witness]  # the signed distance of the cores with B placed in A's frame
 
 
-def passing(a: Any, b: Any, X_AB: Pose, later: Pose, found: Witness, apart: Any, level: Any) -> Witness:
-    """The witness along the normal on which shapes stay apart longest, where their nearest points, found, would meet.
+class Way(NamedTuple):
+    """How a shape moves within the while, t from 0 to 1: straight ahead, and about one axis."""
 
-    later: B in A's frame after the while. apart: whether they are now; level [m]: an overlap that is none.
+    start: Pose
+    end: Pose
+
+    def _turn(self) -> np.ndarray:
+        """The axis, as long as the tangent of half the angle."""
+        R = self.end.R @ self.start.R.T
+        axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        return axis / maximum(1.0 + R[0, 0] + R[1, 1] + R[2, 2], LEAST)
+
+    def at(self, t: Any) -> Pose:
+        """The pose at a time."""
+        x, y, z = g = t * self._turn()
+        square = dot(g, g)
+        S = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        R = np.eye(3) + (2.0 / (1.0 + square)) * (S + np.multiply.outer(g, g) - square * np.eye(3))
+        return Pose(R @ self.start.R, self.start.p + t * (self.end.p - self.start.p))
+
+    def velocity(self, t: Any, X: Pose, point: np.ndarray) -> np.ndarray:
+        """Of what is at a point (3,), in the time of the while; X: the pose at t."""
+        g = self._turn()
+        return self.end.p - self.start.p + (2.0 / (1.0 + t * t * dot(g, g))) * cross(g, point - X.p)
+
+
+class Instant(NamedTuple):
+    """A time, the distance then, how fast it grows, its normal, and the nearest points, each where it is now."""
+
+    t: Any
+    f: Any
+    rate: Any
+    normal: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+
+    def flat(self) -> np.ndarray:
+        """As numbers, for a loop to carry."""
+        return np.array([self.t, self.f, self.rate, *self.normal, *self.a, *self.b])
+
+
+def _restored(x: np.ndarray) -> Instant:
+    return Instant(x[0], x[1], x[2], x[3:6], x[6:9], x[9:12])
+
+
+def passing(
+    a: Any, b: Any, X_AB: Pose, later: tuple[Pose, Pose], found: Witness, nearest: Nearest, radius: Any, level: Any
+) -> Witness:
+    """The witness of two cores, found, where these would meet along its normal: that of the instant that matters.
+
+    later: A and B after the while, in A's frame now. radius [m]: of both together, around the cores; level [m]: an
+    overlap that is none. The witness is then not that of nearest points: the places on A and B are those that come
+    nearest to each other, each where it is now, and a − b has a part across the normal.
     """
-    moved = later.point(X_AB.inverse().point(found.b))
-    ahead = dot(found.normal, found.a - moved)
-    meets = logical_and(apart, ahead < 0.0)
-    if all(isinstance(shape, (Box, *HULLS)) for shape in (a, b)):
-        side, longer = overlap(a, b, X_AB, meets, level, later), True
-    else:
-        separation, *feature = held(computed_where(meets, lambda X: _best_side(a, b, X), later, len(NONE)))
-        side, longer = _beside(a, b, X_AB, *feature), separation > ahead
-    return chosen(logical_and(logical_and(meets, longer), side.distance >= -level), side, found)
+    gap = found.distance - radius
+    ahead = dot(found.normal, later[0].point(found.a) - later[1].point(X_AB.inverse().point(found.b))) - radius
+    wanted = logical_and(gap >= -level, ahead < -level)
+    first = Instant(0.0, gap, ahead - gap, found.normal, found.a, found.b).flat()
+
+    def step(poses: Any, low: Any, high: Any, best: Any, turn: Any, settled: Any) -> dict[str, Any]:
+        to_a, from_b, to_b = (Pose(x[:9].reshape(3, 3), x[9:]) for x in poses)
+        ways = Way(Pose.identity(), to_a), Way(from_b, to_b)
+        at = _instant((a, b), ways, _next(_restored(low), _restored(high), turn, level), nearest, radius)
+        overlaps = at.f < -level
+        approaches = logical_and(logical_not(overlaps), at.rate < 0.0)
+        low, high = where(approaches, at.flat(), low), where(approaches, high, at.flat())
+        bounded, meets, normal, share = _outcome(_restored(low), _restored(high), level)
+        places = [low[k : k + 3] + share * (high[k : k + 3] - low[k : k + 3]) for k in (6, 9)]
+        on_a, on_b = _first(a, ways[0].start, -normal, places[0]), _first(b, from_b, normal, places[1])
+        passes = logical_and(bounded, dot(normal, on_a - on_b) - radius >= -level)
+        ends = logical_and(approaches, at.t >= 1.0)  # the least distance is that at the end
+        best, settled = np.concatenate([normal, on_a, on_b]), logical_or(logical_or(passes, meets), ends)
+        return {"poses": poses, "low": low, "high": high, "best": best, "turn": 1.0 - turn, "settled": settled}
+
+    start = {
+        "poses": np.array([[*X.R.ravel(), *X.p] for X in (later[0], X_AB, later[1])]),
+        "low": first,
+        "high": np.array([NOT_YET, *first[1:]]),
+        "best": first[3:],
+        "turn": 0.0,
+        "settled": where(wanted, 0.0, 1.0),
+    }
+    normal, on_a, on_b = repeat(step, PASSES, start, settled="settled")["best"].reshape(3, 3)
+    separation = dot(normal, on_a - on_b)
+    wanted = logical_and(wanted, separation - radius >= -level)
+    return chosen(wanted, Witness(separation, on_a, on_b, normal), found)
 
 
-def _best_side(a: Any, b: Any, X_AB: Pose) -> np.ndarray:
-    """Of all flat sides of two shapes that along whose normal they are farthest apart: how far, whose, its normal."""
-    best = NONE
-    for kind, shape, other, X in ((FACE_A, a, b, X_AB), (FACE_B, b, a, X_AB.inverse())):
+def _outcome(low: Instant, high: Instant, level: Any) -> tuple[Any, Any, np.ndarray, Any]:
+    """Whether two instants have the least distance between them, and whether they have the first contact; a normal, and
+    how much of it is that of the second instant.
 
-        def side(best: Any, normal: Any, offset: Any, kind: Any = kind, other: Any = other, X: Pose = X) -> dict:
-            first = X.point(core_support(other, -(X.R.T @ normal)))
-            separation = dot(normal, first) - offset
-            return {"best": where(separation > best[0], np.array([separation, kind, *normal]), best)}
-
-        best = _over_sides(shape, side, best)
-    return best
-
-
-def _over_sides(shape: Any, step: Callable[..., dict[str, Any]], best: np.ndarray) -> np.ndarray:
-    """step(best, normal, offset) for each flat side."""
-    if isinstance(shape, Cylinder):
-        for normal in (UP, -UP):
-            best = step(best, normal, 0.5 * shape.length)["best"]
-        return best
-    return over_faces(shape, step, best) if isinstance(shape, (Box, *HULLS)) else best
+    Along the mean of their normals that moves neither way, shapes are apart by as much as where the tangents of f at
+    both instants meet, or by more. Where shapes overlap later on, it is the normal of the time before.
+    """
+    overlaps = high.f < -level
+    bounded = logical_and(high.t <= 1.0, logical_and(logical_not(overlaps), high.rate > low.rate))
+    _, steeper = _tangents(low, high)
+    share = where(bounded, clip(-low.rate / steeper, 0.0, 1.0), 0.0)
+    _, normal = unit(low.normal + share * (high.normal - low.normal), low.normal)
+    return bounded, logical_and(overlaps, low.f <= level), normal, share
 
 
-def _beside(a: Any, b: Any, X_AB: Pose, kind: Any, *normal: Any) -> Witness:
-    """The witness along the normal of a side, in A's frame."""
-    n = np.array(normal)
-    outward = where(kind == FACE_A, n, -(X_AB.R @ n))
-    on_b = X_AB.point(core_support(b, -(X_AB.R.T @ outward)))
-    separation = dot(outward, on_b - core_support(a, outward))
-    return Witness(separation, on_b - separation * outward, on_b, -outward)
+def _tangents(low: Instant, high: Instant) -> tuple[Any, Any]:
+    """How long after the first of two instants their tangents meet, and the difference of their rates."""
+    steeper = high.rate - low.rate
+    steeper = where(steeper > 0.0, steeper, 1.0)
+    return (low.f - high.f + (high.t - low.t) * high.rate) / steeper, steeper
+
+
+def _next(low: Instant, high: Instant, turn: Any, level: Any) -> Any:
+    """The time to look at next: the end; then, where the shapes overlap, towards the first contact, from before it by
+    Newton's method, and from behind it along a chord; else towards the least distance, to where tangents meet, and to
+    where the rate would be zero. turn: 0 or 1, for the one or the other."""
+    span = high.t - low.t
+    overlaps = high.f < -level
+    newton = (0.5 * level - low.f) / where(low.rate < 0.0, low.rate, -1.0)
+    chord = span * low.f / where(overlaps, low.f - high.f, 1.0)
+    tangents, steeper = _tangents(low, high)
+    secant = -span * low.rate / steeper
+    onwards = where(overlaps, where(turn > 0.5, newton, chord), where(turn > 0.5, tangents, secant))
+    inside = logical_and(onwards > 0.0, onwards < span)
+    return where(high.t > 1.0, 1.0, low.t + where(inside, onwards, 0.5 * span))
+
+
+def _instant(shapes: tuple[Any, Any], ways: tuple[Way, Way], t: Any, nearest: Nearest, radius: Any) -> Instant:
+    """Two cores at a time, in A's frame at the start.
+
+    The distance of round shapes is taken along the normal that an iteration ends with: so it is never too large.
+    """
+    X_a, X_b = (way.at(t) for way in ways)
+    X_AB = X_a.inverse() @ X_b
+    w = nearest(X_AB)
+    if any(isinstance(shape, ROUND) for shape in shapes):
+        a, b = core_support(shapes[0], -w.normal), X_AB.point(core_support(shapes[1], X_AB.R.T @ w.normal))
+        w = w._replace(distance=dot(w.normal, a - b))
+    n, on_a, on_b = X_a.R @ w.normal, X_a.point(w.a), X_a.point(w.b)
+    rate = dot(n, ways[0].velocity(t, X_a, on_a) - ways[1].velocity(t, X_b, on_b))
+    return Instant(t, w.distance - radius, rate, n, w.a, ways[1].start.point(X_b.inverse().point(on_b)))
+
+
+def _first(shape: Any, X: Pose, n: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """A place of a shape, as far along n as the shape is first; of an ellipsoid, where it is."""
+    first = X.point(core_support(shape, X.R.T @ n))
+    return first if isinstance(shape, Ellipsoid) else place + dot(n, first - place) * n

@@ -7,27 +7,29 @@ of them far from each other, and deep, are kept.
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, maximum, minimum, sqrt, where
+from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
 from dalembert.model.geometry import Ellipsoid, Plane
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .candidates import ground_points
 from .cores import Segment
-from .distance import Level, between, core, distance, extent
+from .distance import EXACT, Level, between, core, extent
 from .ground import Ground, plane
+from .passing import passing
 from .supports import face, tangents
 from .witness import FAR, Witness, inflated
 
 LEVEL = Level(3e-8, 3e-6)  # what stands flat to this keeps the same normal from step to step, and so comes to rest
 WIDTH = 1e-4  # of the size: edges are seen as this wide, so that those that are almost parallel meet along a line
 ROUNDING = 1e-9  # of the size: a corner this far outside still counts
+MISSED = 1e-6  # of the size: nearest points that are nearer than all corners by this much are a contact as well
 NARROW = 1e-4  # a polygon that is narrower than this part of its length is a line
 TINY = 1e-30  # [m²]
 STEEP = 10.0  # how much farther apart points must be for each metre of gap
@@ -38,8 +40,8 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] |
     """The candidates of two shapes placed in the world: 4, or 1 where one of them is a sphere or an ellipsoid.
 
     Fewer may touch; the others have the gap `FAR`. b may be a `Ground` or a plane: see `ground_points`. later: where
-    both will be after a step: boxes, hulls and cylinders that pass close by each other have the normal along which they
-    stay apart.
+    both will be after a step: those that meet, or pass close by each other, have the normal of that instant, and places
+    on A and B which need not face each other yet: see `passing`.
     """
     if isinstance(b, Ground):
         return ground_points(a, X_a, b)
@@ -48,18 +50,31 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] |
     if isinstance(a, Plane):
         return [w.swapped() for w in ground_points(b, X_b, plane(a.normal, X_a))]
     (core_a, radius_a), (core_b, radius_b) = core(a), core(b)
-    if _is_round(core_a) or _is_round(core_b):
-        return [distance(a, X_a, b, X_b)]
-    X_AB = X_a.inverse() @ X_b
-    ahead = None if later is None else later[0].inverse() @ later[1]
-    deepest = between(core_a, core_b, X_AB, LEVEL, ahead)
-    points = _patch(core_a, core_b, X_AB, deepest)
+    X_AB, single = X_a.inverse() @ X_b, _is_round(core_a) or _is_round(core_b)
+    nearest = partial(between, core_a, core_b, level=EXACT if single else LEVEL)
+    deepest = nearest(X_AB)
+    if later is not None:
+        radius = radius_a + radius_b
+        level = LEVEL.of(deepest.distance, extent(core_a) + extent(core_b) + radius)
+        ahead = X_a.inverse() @ later[0], X_a.inverse() @ later[1]
+        deepest = passing(core_a, core_b, X_AB, ahead, deepest, nearest, radius, level)
+        if not single:  # several points share the motion of their bodies past each other: one place for both of them
+            deepest = _facing(deepest, ahead, X_AB)
+    points = [deepest] if single else _patch(core_a, core_b, X_AB, deepest)
     local = [inflated(w, radius_a, radius_b) for w in points]
     return [Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal) for w in local]
 
 
 def _is_round(shape: Any) -> bool:
     return isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point)
+
+
+def _facing(w: Witness, later: tuple[Pose, Pose], X_AB: Pose) -> Witness:
+    """The witness with points that face each other: nearer to that of the shape which moves more."""
+    of_a, of_b = later[0].p, later[1].p - X_AB.p
+    share = dot(of_b, of_b) / (dot(of_a, of_a) + dot(of_b, of_b) + TINY)
+    a = w.a - share * w.aside
+    return w._replace(a=a, b=a - w.distance * w.normal)
 
 
 class _Polygon(NamedTuple):
@@ -148,8 +163,9 @@ def _patch(a: Any, b: Any, X_AB: Pose, deepest: Witness) -> list[Witness]:
         on_b = origin + x[0] * u + x[1] * v + z * n
         real = gap < 0.5 * FAR
         witnesses.append(Witness(gap, on_b + where(real, gap, 0.0) * n, on_b, n))
-    others = reduce(minimum, [gap for _, gap in chosen[1:]])
+    others, least = (reduce(minimum, [gap for _, gap in chosen[k:]]) for k in (1, 0))
     alone = others > 0.5 * FAR  # edges that cross, a corner: the nearest points themselves
+    alone = logical_or(alone, least > deepest.distance + MISSED * size)  # or what faces have in common is elsewhere
     first = Witness(*(where(alone, x, y) for x, y in zip(deepest, witnesses[0], strict=True)))
     return [first, *witnesses[1:]]
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import where
+from dalembert.spatial.vectors import dot
 
 FAR = 1e6  # [m] gap of a candidate that does not exist at this moment, as the corner of a patch with fewer corners
 
@@ -14,7 +15,8 @@ FAR = 1e6  # [m] gap of a candidate that does not exist at this moment, as the c
 class Witness(NamedTuple):
     """Two points that face each other on shapes A and B, all in the world: a − b = distance · normal.
 
-    Moving A by x changes the distance by normal · x, to first order.
+    Moving A by x changes the distance by normal · x, to first order. Of shapes that move, points may be those that will
+    face each other where they meet, and are still aside of each other: see `passing`.
     """
 
     distance: Any  # [m], negative where they overlap: how far A must be moved along the normal until they only touch
@@ -26,6 +28,12 @@ class Witness(NamedTuple):
     def position(self) -> np.ndarray:
         """Halfway between the two points (3,) [m]: where a contact acts."""
         return 0.5 * (self.a + self.b)
+
+    @property
+    def aside(self) -> np.ndarray:
+        """The part (3,) of a − b across the normal [m]."""
+        apart = self.a - self.b
+        return apart - dot(self.normal, apart) * self.normal
 
     def swapped(self) -> Witness:
         """The same, with A and B in each other's place."""

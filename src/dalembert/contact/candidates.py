@@ -83,8 +83,13 @@ class Patch:
 
     @property
     def passes_by(self) -> bool:
-        """Whether it makes a difference where its two shapes go: they may pass close by each other at an edge."""
-        return self.ground is None and len(self.names) > 1
+        """Whether it makes a difference where its two shapes go: they may meet, or pass close by each other."""
+        return self.ground is None
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether its places on two bodies that are to meet may still be aside of each other: it is a single point."""
+        return self.passes_by and len(self.names) == 1
 
 
 class NamedShape(NamedTuple):

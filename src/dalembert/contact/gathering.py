@@ -28,17 +28,23 @@ from .rows import Rows, tangent_frame
 
 NOBODY = -1.0  # the number in an empty slot
 APART = 1.0  # [m] gap of an empty slot
+NOWHERE = np.zeros(3)
 NEAR = 2e-3  # [m] a gap up to which a candidate gets a slot whatever its speed
 WRITTEN_OUT = 300  # candidates
 AHEAD = 2.0  # steps: one that closes its gap within so many at its speed gets a slot
 
 
 class Points(NamedTuple):
-    """Of n candidates: gap (n,) [m], position (n, 3) [m], normal (n, 3) from the second body to the first."""
+    """Of n candidates: gap (n,) [m], position (n, 3) [m], normal (n, 3) from the second body to the first.
+
+    aside (n, 3) [m]: from the position to the place on the first body, and minus that to the place on the second; None:
+    they are none.
+    """
 
     gap: np.ndarray
     position: np.ndarray
     normal: np.ndarray
+    aside: np.ndarray | None = None
 
 
 def points(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None = None) -> Points:
@@ -50,11 +56,12 @@ def points(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
     for members in groups.values():
         rows |= dict(zip(members, _group([patches[k] for k in members], X, later), strict=True))
     every = np.concatenate([rows[k] for k in range(len(patches))])
-    return Points(every[:, 0], every[:, 1:4], every[:, 4:])
+    aside = None if later is None else every[:, 7:]
+    return Points(every[:, 0], every[:, 1:4], every[:, 4:7], aside)
 
 
 def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None) -> list[np.ndarray]:
-    """(points, 7) of each of some patches that differ in sizes and places alone: gap, position, normal."""
+    """(points, 10) of each of some patches that differ in sizes and places alone: gap, position, normal, aside."""
     first = patches[0]
     moving = later if later is not None and first.passes_by else None
     shapes, others = [patch.shape for patch in patches], [patch.other for patch in patches]
@@ -68,12 +75,13 @@ def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
         X_a = pose_of(body_a) @ pose_of(place_a)
         if first.ground is not None:
             found = ground_points(a.shape(size_a), X_a, first.ground)
-            return {"rows": np.array([[w.distance, *w.a, *w.normal] for w in found])}
+            return {"rows": np.array([[w.distance, *w.a, *w.normal, *NOWHERE] for w in found])}
         both = None
         if ahead:
             both = pose_of(ahead[0]) @ pose_of(place_a), pose_of(ahead[1]) @ pose_of(place_b)
         found = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b), both)
-        return {"rows": np.array([[w.distance, *w.position, *w.normal] for w in found])}
+        aside = [0.5 * w.aside if ahead and first.is_aside else NOWHERE for w in found]
+        return {"rows": np.array([[w.distance, *w.position, *w.normal, *x] for w, x in zip(found, aside, strict=True)])}
 
     here = Pose.identity()
     placements = [(p.placement, p.other_placement or here) for p in patches]
@@ -130,22 +138,31 @@ class Motions:
         return [*twists, np.zeros(6)]
 
     def later(self, X: Sequence[Pose], v: np.ndarray, h: Any) -> list[Pose]:
-        """The poses of all bodies a time h after X, were their velocities to stay the same as at v (nv,)."""
+        """The poses of all bodies a time h after X, were they to move straight ahead as at v (nv,), and to turn."""
         moved = []
-        for X_i, twist in zip(X, self.twists(v), strict=False):  # the world, behind them, has none
-            velocity = twist[3:] + cross(twist[:3], X_i.p - self.reference)
-            moved.append(Pose(so3.exp(h * twist[:3]) @ X_i.R, X_i.p + h * velocity))
+        for body, X_i, twist in zip(self.model.bodies, X, self.twists(v), strict=False):  # without the world
+            R, com = so3.exp(h * twist[:3]) @ X_i.R, body.inertia.com
+            centre = X_i.point(com)
+            velocity = twist[3:] + cross(twist[:3], centre - self.reference)
+            moved.append(Pose(R, centre + h * velocity - R @ com))
         return moved
 
-    def rows(self, signs: np.ndarray, axes: np.ndarray, position: np.ndarray, turning: Sequence[int]) -> np.ndarray:
+    def rows(
+        self,
+        signs: np.ndarray,
+        axes: np.ndarray,
+        position: np.ndarray,
+        turning: Sequence[int],
+        aside: np.ndarray | None = None,
+    ) -> np.ndarray:
         """(3 + m, nv): velocities along the axes of a contact (3, 3), then turning about those of them that are listed.
 
-        signs: of each freedom, 1 if it moves the first body, −1 the second, else 0.
+        signs: of each freedom, 1 if it moves the first body, −1 the second, else 0; aside (3,): see `Points`.
         """
         J = np.zeros((3 + len(turning), self.model.nv), object)
         r = position - self.reference
         for sign, freedom in zip(signs, self.freedoms, strict=True):
-            motion = freedom.move + cross(freedom.turn, r)
+            motion = freedom.move + cross(freedom.turn, r if aside is None else r + sign * aside)
             along = [*(dot(axis, motion) for axis in axes), *(dot(axes[k], freedom.turn) for k in turning)]
             J[:, freedom.column] = J[:, freedom.column] + np.array([sign * x for x in along])
         return J
@@ -242,13 +259,18 @@ class Gathering:
     def speeds(self, at: Points, motions: Motions, v: np.ndarray, numbers: Sequence[int] | None = None) -> np.ndarray:
         """How fast gaps open at v (nv,) [m/s]: (k,) of the candidates with k numbers, or of all."""
         twists, which = motions.twists(v), list(range(len(self)) if numbers is None else numbers)
-        relative = np.array([twists[p.first] - twists[p.second] for p in (self.owner[k] for k in which)])
+        pairs = [(twists[p.first], twists[p.second]) for p in (self.owner[k] for k in which)]
 
-        def step(position: Any, normal: Any, twist: Any) -> dict[str, Any]:
+        def step(position: Any, normal: Any, twist: Any, *further: Any) -> dict[str, Any]:
             velocity = twist[3:] + cross(twist[:3], position - motions.reference)
+            if further:
+                velocity = velocity + cross(*further)
             return {"speed": dot(normal, velocity)}
 
-        items = {"position": at.position[which], "normal": at.normal[which], "twist": relative}
+        items = {"position": at.position[which], "normal": at.normal[which]}
+        items["twist"] = np.array([first - second for first, second in pairs])
+        if at.aside is not None:
+            items |= {"both": np.array([first[:3] + second[:3] for first, second in pairs]), "aside": at.aside[which]}
         return for_each(step, items)["speed"]
 
     def near(self, found: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None) -> np.ndarray:
@@ -299,19 +321,21 @@ def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
 
 
 class Slot(NamedTuple):
-    """What a slot holds: the number of a candidate, gap, position (3,), normal (3,)."""
+    """What a slot holds: the number of a candidate, gap, position (3,), normal (3,), aside (3,): see `Points`."""
 
     number: Any
     gap: Any
     position: np.ndarray
     normal: np.ndarray
+    aside: np.ndarray
 
 
 def in_slots(found: Points, numbers: np.ndarray, count: Any) -> Slot:
     """The candidates with numbers (k,), the first `count` of them, as arrays with k rows."""
-    table = np.concatenate([found.gap[:, None], found.position, found.normal], axis=1)
-    rows = _rows(table, numbers, count)
-    return Slot(numbers, rows[:, 0], rows[:, 1:4], rows[:, 4:])
+    parts = [found.gap[:, None], found.position, found.normal, *([] if found.aside is None else [found.aside])]
+    rows = _rows(np.concatenate(parts, axis=1), numbers, count)
+    aside = np.zeros((len(numbers), 3)) if found.aside is None else rows[:, 7:]
+    return Slot(numbers, rows[:, 0], rows[:, 1:4], rows[:, 4:7], aside)
 
 
 def known_before(

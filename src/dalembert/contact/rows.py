@@ -34,18 +34,20 @@ class Rows(NamedTuple):
     spin: np.ndarray
 
 
-def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch], later: np.ndarray | None = None) -> Rows:
-    """The rows of all points that may touch at q (nq,); later (nq,): where the robot will be after a step."""
+def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch], ahead: Sequence[Pose] | None = None) -> Rows:
+    """The rows of all points that may touch at q (nq,); ahead: poses of all bodies after a step."""
     X = poses(model, q)
-    ahead = None if later is None else poses(model, later)
     gaps, positions, axes, J, spins = [], [], [], [], []
     for patch in patches:
         for witness in patch.witnesses(X, ahead):
             on_world = patch.second == WORLD
             position = witness.a if on_world else witness.position
-            motion = point_motion(model, X, q, patch.first, position)
-            if not on_world:
-                motion = motion - point_motion(model, X, q, patch.second, position)
+            aside = 0.5 * witness.aside if ahead is not None and patch.is_aside else np.zeros(3)
+            motion = point_motion(model, X, q, patch.first, position + aside)
+            if not on_world:  # each body is pushed at its own place, where these are to meet
+                motion = motion - point_motion(model, X, q, patch.second, position - aside)
+                for body in set(chain(model, patch.first)) & set(chain(model, patch.second)):
+                    motion[:, body.v] = 0.0  # what carries both moves neither past the other
             frame = tangent_frame(witness.normal)
             gaps.append(witness.distance)
             positions.append(position)

@@ -28,7 +28,7 @@ from dalembert.spatial.vectors import dot
 
 from .bounds import Solid, bounded
 from .candidates import WORLD, Patch, like, moves
-from .gathering import NEAR
+from .gathering import NEAR, NOWHERE
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
 PAIRS = 250  # of a kind: as many have room in any case
@@ -43,8 +43,9 @@ WIDTH = 13  # numbers of a row: a pose, and how far a body may move; or a contac
 class Touching(NamedTuple):
     """Contacts of a state in k slots, the first `count`: number (k,) of the candidate, numbers of both bodies (k, 2).
 
-    gap (k,) [m], position (k, 3) [m], normal (k, 3) from the second body to the first. group (k,): neighbours with the
-    same number have no body in common. lost: how many found no room.
+    gap (k,) [m], position (k, 3) [m], normal (k, 3) from the second body to the first, aside (k, 3) [m]: the place on
+    the first body from the position, and minus that on the second. group (k,): neighbours with the same number have no
+    body in common. lost: how many found no room.
     """
 
     number: np.ndarray
@@ -52,6 +53,7 @@ class Touching(NamedTuple):
     gap: np.ndarray
     position: np.ndarray
     normal: np.ndarray
+    aside: np.ndarray
     group: np.ndarray
     count: Any
     lost: Any
@@ -191,8 +193,8 @@ class Scene:
         lost = lost + where(count > room, count - room, 0.0)
         count = minimum(count, room)
         colours = coloured(rows[:, 1:3], count, self.world)
-        rows = ordered(rows[:, :10], colours.place, count)
-        parts = rows[:, 0], rows[:, 1:3], rows[:, 3], rows[:, 4:7], rows[:, 7:]
+        rows = ordered(rows, colours.place, count)
+        parts = rows[:, 0], rows[:, 1:3], rows[:, 3], rows[:, 4:7], rows[:, 7:10], rows[:, 10:]
         return Touching(*parts, colours.group, count, lost)
 
     def _in_pairs(
@@ -208,17 +210,15 @@ class Scene:
             shapes = [each.shape(_looked_up(each.sizes, k)) for each in sizes]
             places = [pose_of(_looked_up(place, k)) for place in group.places]
             X = [pose_of(row) @ place for row, place in zip(rows, places, strict=True)]
-            after = None
-            if passes_by:
-                after = pose_of(rows[0, WIDTH:]) @ places[0], pose_of(rows[1, WIDTH:]) @ places[1]
+            after = pose_of(rows[0, WIDTH:]) @ places[0], pose_of(rows[1, WIDTH:]) @ places[1]
             ahead, contacts, near = rows[0, POSE] + rows[1, POSE], [], []
             for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1], after)):
                 near.append(where(w.distance < NEAR + ahead, 1.0, 0.0))
-                contacts.append(_contact(first + float(i), bodies, w.distance, w.position, w.normal))
+                aside = 0.5 * w.aside if group.patches[0].is_aside else NOWHERE
+                contacts.append(_contact(first + float(i), bodies, w.distance, w.position, w.normal, aside))
             return {"near": np.array(near), "contacts": np.array(contacts)}
 
-        passes_by = group.patches[0].passes_by
-        poses = np.concatenate([placed, later], axis=1) if passes_by else placed
+        poses = np.concatenate([placed, later], axis=1)
         found = visit(one, {"k": listed}, poses, at, count=pair_count)  # of one state several pairs at once
         points = {name: found[name] for name in ("near", "contacts")}
 
@@ -322,10 +322,11 @@ def _placed(patch: Patch) -> Pose:
     return patch.other_placement or Pose.identity()
 
 
-def _contact(number: Any, bodies: Sequence[Any], gap: Any, position: np.ndarray, normal: np.ndarray) -> np.ndarray:
+def _contact(
+    number: Any, bodies: Sequence[Any], gap: Any, position: np.ndarray, normal: np.ndarray, aside: Any = NOWHERE
+) -> np.ndarray:
     """The row of a contact."""
-    row = [number, *bodies, gap, *position, *normal]
-    return np.array([*row, *[0.0] * (WIDTH - len(row))])
+    return np.array([number, *bodies, gap, *position, *normal, *aside])
 
 
 def _looked_up(table: np.ndarray, number: Any) -> np.ndarray:

@@ -91,7 +91,7 @@ def rigid_dynamics_in_slots(
     M, mass = algorithms.mass_matrix(model, q), MassSolver(model, q).factor
     kick = mass.forward(h * (tau - algorithms.bias(model, q, v)))
 
-    def column(number: Any, gap: Any, position: Any, normal: Any) -> dict[str, Any]:
+    def column(number: Any, gap: Any, position: Any, normal: Any, _: Any) -> dict[str, Any]:
         axes = tangent_frame(normal)
         J = motions.rows(gathering.signs_of(number), axes, position, ())
         carrier = Carrier.bodies(M, mass, J)

@@ -25,7 +25,7 @@ from .impulses import RECOVERED, Loops, opened, row_laws
 if TYPE_CHECKING:
     from .system import Applied, System
 
-ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
+ROUNDING = 1e-10  # of the energies that impulses exchange: a gain that is none
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
 FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
 AGAIN = 5.0  # times that where the step before needed one pass

@@ -119,12 +119,12 @@ class LinkImpulses(SceneImpulses):
             return {"at": np.array([number]), "sign": where(first < n, 1.0, where(second < n, -1.0, 0.0))}
 
         def one(
-            rows: Any, number: Any, bodies: Any, sign: Any, gap: Any, position: Any, normal: Any, last: Any
+            rows: Any, number: Any, bodies: Any, sign: Any, gap: Any, position: Any, normal: Any, aside: Any, last: Any
         ) -> dict[str, Any]:
             law, axes = law_of(self.element.laws, number), tangent_frame(normal)
-            side = Side(rows[0], axes, position, about)
+            side = Side(rows[0], axes, position + sign * aside, about)
             a, b = (lookup(self.signs, where(x < n, none, x - n)) for x in bodies)
-            J_links = self.motions.rows(a - b, axes, position, about)
+            J_links = self.motions.rows(a - b, axes, position - sign * aside, about)
             carrier = self.links.carrier(J_links)
             before = sign * side.before + J_links @ self.at.v
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
@@ -137,7 +137,8 @@ class LinkImpulses(SceneImpulses):
         sides = visit(lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, NOTHING, count=touching.count)
         self.loose = sides["at"][:, 0]
         items = {"number": touching.number, "bodies": touching.bodies, "sign": sides["sign"]}
-        items |= {"gap": touching.gap, "position": touching.position, "normal": touching.normal, "last": remembered}
+        items |= {"gap": touching.gap, "position": touching.position, "normal": touching.normal}
+        items |= {"aside": touching.aside, "last": remembered}
         return visit(one, items, self.moving.motion, sides["at"], count=touching.count)
 
 

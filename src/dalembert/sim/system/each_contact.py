@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.algorithms import poses
 from dalembert.contact import ContactLaw
-from dalembert.contact.gathering import tied_together
+from dalembert.contact.gathering import Motions, tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
 from dalembert.math import branch, clip, maximum, where
@@ -21,6 +21,7 @@ from .one_contact import (
     Bounce,
     bounced,
     braking,
+    can_be_stopped,
     friction_coefficient,
     mobility,
     normal_shift,
@@ -29,6 +30,8 @@ from .one_contact import (
     recovered,
     rolling_velocity,
     speeds_apart,
+    stopped_approach,
+    stopped_impulse,
     was_stuck,
 )
 
@@ -65,9 +68,11 @@ class Touching(NamedTuple):
 def every_candidate(element: RigidContact, at: Situated) -> Touching:
     """All candidates."""
     model, q = at.bodies.model, at.bodies.q
-    passes_by = any(patch.passes_by for patch in element.patches)
-    later = integrate(model, q, at.h * at.v) if passes_by else None
-    touching, moments = contact_rows(model, q, element.patches, later), element.moments
+    ahead = None
+    if any(patch.passes_by for patch in element.patches):
+        X = poses(model, q)
+        ahead = Motions(model, X, q).later(X, at.v, at.h)
+    touching, moments = contact_rows(model, q, element.patches, ahead), element.moments
     spins = touching.spin.reshape(len(element.names), 3, -1)
     spin = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), model.nv)
     faces = None
@@ -143,7 +148,8 @@ class EachContact(ContactImpulses):
         approach, owed = np.zeros(0), 0.0
         if self.bounces:
             solution, left = without_gain(impulses, self.meets, self.free, responded, memory.owed)
-            approach, after = np.array([each.approach for each in self.bounces]), self.free + responded(solution.p)
+            after = self.free + responded(solution.p)
+            approach = self._approaches(solution.p, after, responded)
             normals = [x[: 3 * len(self.gap) : 3] for x in (solution.p, self.before, after)]
             taken = [braking(*each) for each in zip(approach, memory.approach, *normals, strict=True)]
             owed = clip(sum(taken), 0.0, maximum(left, 0.0))
@@ -210,6 +216,19 @@ class EachContact(ContactImpulses):
         jumps = [0.0] * len(self.gap) if self.at.jump is None else (self.meets - self.before)[normals]
         each = zip(self.touching.laws, self.gap, *velocities, last, jumps, strict=True)
         return [bounced(contact, law, self.h, *numbers) for law, *numbers in each]
+
+    def _approaches(
+        self, p: np.ndarray, after: np.ndarray, responded: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """Squares of the speeds at which contacts met that are to bounce in the next step (k,)."""
+        contact, normals = self.element.contact, slice(0, 3 * len(self.gap), 3)
+        each = list(zip(self.touching.laws, self.gap, self.bounces, self.shifts, strict=True))
+        stops = [can_be_stopped(contact, law, self.h, gap, x.shift < shift) for law, gap, x, shift in each]
+        stopped = np.zeros(len(p), object)
+        stopped[normals] = [stopped_impulse(p[3 * i : 3 * i + 1], x)[0] for i, x in enumerate(stops)]
+        motions = responded(stopped)[normals], self.before[normals], after[normals]
+        waiting = zip(stops, p[normals], [x.approach for x in self.bounces], *motions, strict=True)
+        return np.array([stopped_approach(contact, *x) for x in waiting])
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses, normals with their shifts."""

@@ -40,7 +40,17 @@ from ..elements.contact import Memory, RigidContact
 from .contact_problem import ContactImpulses, Situated, Solved, without_gain
 from .impulses import RECOVERED
 from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
-from .one_contact import Asked, Last, braking, mobility, pushed_alone, recovered, speeds_apart
+from .one_contact import (
+    Asked,
+    Last,
+    braking,
+    mobility,
+    pushed_alone,
+    recovered,
+    speeds_apart,
+    stopped_approach,
+    stopped_impulse,
+)
 
 if TYPE_CHECKING:
     from .system import System
@@ -270,7 +280,12 @@ class GatheredImpulses(ContactImpulses):
         lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
         if self.system.layout.nw:
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
-        owed = self._owed(columns, p.reshape(k, 3), w, left) if self.bounces else 0.0
+        owed: Any = 0.0
+        if self.bounces:
+            stopped = stopped_impulses(p.reshape(k, 3), columns["stops"], count)
+            changes = contacts(True).responses(contacts(True).pushed(with_moments(stopped, m), np.zeros(n)))
+            columns["waits"] = self._waits(columns, p.reshape(k, 3), changes, w)
+            owed = self._owed(columns, p.reshape(k, 3), w, left)
         after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
         after |= {name: columns[name] for name in ("held", "waits")} | {"one_more": columns["one_more"][:, None]}
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
@@ -307,6 +322,7 @@ class GatheredImpulses(ContactImpulses):
         gap: Any,
         position: Any,
         normal: Any,
+        aside: Any,
         p: Any,
         turned: Any,
         slip: Any,
@@ -316,7 +332,7 @@ class GatheredImpulses(ContactImpulses):
         """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
         gathering = self.gathering
         axes = tangent_frame(normal)
-        J = self.motions.rows(gathering.signs_of(number), axes, position, gathering.turning)
+        J = self.motions.rows(gathering.signs_of(number), axes, position, gathering.turning, aside)
         carrier = self.bodies.carrier(J)
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
@@ -331,6 +347,17 @@ class GatheredImpulses(ContactImpulses):
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""
         return np.concatenate([x[:, :3].ravel(), x[:, 3:].ravel(), rows])
+
+    def _waits(self, columns: dict[str, np.ndarray], p: np.ndarray, changes: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """(k, 1): squares of the speeds of approaches that wait; changes: by what stops contacts."""
+        v1, contact = self.velocity(w), self.element.contact
+
+        def step(J: Any, before: Any, waits: Any, stops: Any, p: Any, du: Any) -> dict[str, Any]:
+            square = stopped_approach(contact, stops, p[0], waits[0], du[0], before[0], J[0] @ v1)
+            return {"waits": np.array([square])}
+
+        names = "J", "before", "waits", "stops"
+        return mapped(step, {name: columns[name] for name in names} | {"p": p, "du": changes})["waits"]
 
     def _owed(self, columns: dict[str, np.ndarray], p: np.ndarray, w: np.ndarray, left: Any) -> Any:
         """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
@@ -356,6 +383,16 @@ class GatheredImpulses(ContactImpulses):
 
         heat = mapped(step, {name: columns[name] for name in ("J", "meets", "gap")} | {"p": p, "turned": turned})
         return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
+
+
+def stopped_impulses(p: np.ndarray, stops: np.ndarray, count: Any) -> np.ndarray:
+    """Of impulses (k, 3) those that stop contacts; stops (k,): which can be stopped."""
+    return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, {"p": p, "stops": stops}, count)["p"]
+
+
+def with_moments(p: np.ndarray, m: int) -> np.ndarray:
+    """Impulses (k, 3), with m moments of each that are 0."""
+    return np.concatenate([p, np.zeros((len(p), m))], axis=1)
 
 
 def _fits(missed: np.ndarray, count: Any, k: int) -> Any:

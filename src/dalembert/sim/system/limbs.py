@@ -109,9 +109,10 @@ class LimbImpulses:
         gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
         rows, gaps = [], []
         for (members, _), number in zip(self.places, numbers, strict=True):
-            gap, *place = (_selected(x, members, number) for x in (found.gap, *found.position.T, *found.normal.T))
-            axes = tangent_frame(np.array(place[3:]))
-            rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning))
+            columns = [found.gap, *found.position.T, *found.normal.T, *([] if found.aside is None else found.aside.T)]
+            gap, *place = (_selected(x, members, number) for x in columns)
+            axes, aside = tangent_frame(np.array(place[3:6])), np.array(place[6:]) if len(place) > 6 else None
+            rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning, aside))
             gaps.append(gap)
         each = np.array(rows)
         memory, nv = self.at.memory, self.system.model.nv

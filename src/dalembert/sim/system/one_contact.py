@@ -12,7 +12,7 @@ from dalembert.contact import Contact, ContactLaw
 from dalembert.linear import ANY, is_precise, is_zero, sparse_product
 from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
+from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, minimum, sqrt, where
 
 from ..elements.contact import Memory, RigidContact
 from .impulses import RECOVERED
@@ -117,6 +117,31 @@ def bounced(
     meets = logical_and(fast, free + shift < 0.0)
     leaves = logical_and(meets, speed > 0.0)
     return Bounce(where(leaves, -speed, shift), where(logical_and(meets, speed <= 0.0), square, 0.0))
+
+
+def can_be_stopped(contact: Contact, law: ContactLaw, h: Any, gap: Any, rebounds: Any) -> Any:
+    """Whether a contact would rebound if it met, but does not meet without impulses, and is open: 1, or 0.
+
+    The impulses of others, as of the corner of a face that strikes first, may throw it down within the step.
+    """
+    may = logical_and(gap > contact.tolerance * h, law.restitution > 0.0)
+    return where(logical_and(may, logical_not(rebounds)), 1.0, 0.0)
+
+
+def stopped_impulse(p: np.ndarray, stops: Any) -> np.ndarray:
+    """Of impulses along and about the axes of a contact, that which stops it; stops: `can_be_stopped`."""
+    return np.array([where(p[0] > 0.0, stops, 0.0) * p[0], *[0.0] * (len(p) - 1)])
+
+
+def stopped_approach(contact: Contact, stops: Any, p: Any, approach: Any, change: Any, before: Any, after: Any) -> Any:
+    """The square of the speed of an approach that waits for its rebound [m²/s²], of what is stopped by p as well.
+
+    change: of its velocity by the impulses of all that are stopped; as much energy as these take is that of an approach
+    at this speed, which they stop alone. before, after: the step, velocities of the normal.
+    """
+    square = after * after - change * (before + after)
+    taken = logical_and(p * stops > 0.0, square > contact.rest_speed * contact.rest_speed)
+    return where(taken, maximum(approach, square), approach)
 
 
 def braking(approach: Any, waited: Any, p: Any, before: Any, after: Any) -> Any:
@@ -228,5 +253,6 @@ class Asked:
             of_normal = () if jump is None else (jump[0],)
             bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (last.approach[0], last.p[0]), *of_normal)
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
+            columns["stops"] = can_be_stopped(contact, law, h, gap, bounce.shift < shift)
             shift = bounce.shift
         return columns | {"held": np.array([-shift, *held[1:]])}

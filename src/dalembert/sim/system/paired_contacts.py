@@ -42,7 +42,7 @@ class PairedImpulses(GatheredImpulses):
 
         def attempt(ahead: Any, *_: Any) -> dict[str, Any]:
             touching = self.scene.touching(self.placed.rows(ahead), self.placed.later(self.v))
-            slots = Slot(touching.number, touching.gap, touching.position, touching.normal)
+            slots = Slot(touching.number, touching.gap, touching.position, touching.normal, touching.aside)
             solved = self.solved_with(slots, self.scene.room, touching.count)
             moved = self.placed.ahead(self.velocity(solved.w))
             seen = [x <= AHEAD * y + NEAR for x, y in zip(moved, ahead, strict=True)]

@@ -33,7 +33,7 @@ from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import counts, finer_tolerance, without_gain
 from .drift import loose_drift
-from .one_contact import Asked, Last, braking, pushed_alone, recovered
+from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -225,6 +225,9 @@ class SceneImpulses:
             solution, left = impulses(True), 0.0
         p = by_contact(solution.p, 3 + m)
         w = problem.pushed(p)
+        if self.bounces:
+            stopped = problem.velocities(problem.pushed(self._stopped(p)))
+            self.columns["waits"] = self._waits(p, stopped, problem.velocities(w))
         owed = self.owed(p, problem.velocities(w), left) if self.bounces else 0.0
         lost = self.lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
@@ -292,12 +295,12 @@ class SceneImpulses:
         asked = Asked(self.element, self.h, self.memory, self.about)
 
         def one(
-            rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any, pushing: Any
+            rows: Any, number: Any, gap: Any, position: Any, normal: Any, aside: Any, last: Any, pushing: Any
         ) -> dict[str, Any]:
             law = law_of(self.element.laws, number)
             axes = tangent_frame(normal)
-            sides = [Side(row, axes, position, self.about) for row in rows]
-            a, b = sides
+            places = position + aside, position - aside
+            a, b = (Side(row, axes, place, self.about) for row, place in zip(rows, places, strict=True))
             before, kick = a.before - b.before, a.kick - b.kick
             free = before + kick
             columns = asked.columns(law, gap, before, free, self.known(last), pushed_alone([pushing]))
@@ -320,10 +323,26 @@ class SceneImpulses:
             "gap": touching.gap,
             "position": touching.position,
             "normal": touching.normal,
+            "aside": touching.aside,
             "last": remembered,
             "pushing": self._pushing(touching, remembered[:, 0]),
         }
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
+
+    def _stopped(self, p: np.ndarray) -> np.ndarray:
+        """Of impulses (k, 3 + m) those that stop contacts without a rebound."""
+        items = {"p": p, "stops": self.columns["stops"]}
+        return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, items, self.touching.count)["p"]
+
+    def _waits(self, p: np.ndarray, stopped: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """(k, 1): squares of the speeds of approaches that wait; changes: of velocities, and by what is stopped."""
+
+        def step(waits: Any, stops: Any, before: Any, free: Any, p: Any, by_stops: Any, du: Any) -> dict[str, Any]:
+            motion = by_stops[0], before[0], free[0] + du[0]
+            return {"waits": np.array([stopped_approach(self.element.contact, stops, p[0], waits[0], *motion)])}
+
+        items = {name: self.columns[name] for name in ("waits", "stops", "before", "free")}
+        return mapped(step, items | {"p": p, "by_stops": stopped, "du": changes}, self.touching.count)["waits"]
 
     def owed(self, p: np.ndarray, changes: np.ndarray, left: Any) -> Any:
         """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
