@@ -53,13 +53,13 @@ VARIANTS = {
 
 
 def on_both_bases(files: Iterable[str]) -> list[Any]:
-    """Parameters (file, base): every file on a fixed and on a free base; large robots on one of them in turn, and on
-    the other only in the long tests, where variants of large robots are on both.
+    """Parameters (file, base): every file on a fixed and on a free base, on one of them in turn, and on the other only
+    in the long tests, where variants of large robots are on both.
     """
     parameters, bases = [], ("fixed", "free")
     for k, file in enumerate(files):
         for base in bases:
-            long = file in VARIANTS or (file in LARGE and base == bases[k % 2])
+            long = file in VARIANTS or base == bases[k % 2]
             parameters.append(pytest.param(file, base, marks=pytest.mark.long if long else ()))
     return parameters
 
