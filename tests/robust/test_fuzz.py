@@ -23,7 +23,7 @@ CALLS = int(os.environ.get("DALEMBERT_FUZZ", 30_000))
 GROWTH = 16e6  # bytes that the process may grow by, whatever the number of calls
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
 def test_random_calls(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy has its say about ragged lists and overflowing casts
