@@ -29,7 +29,7 @@ FILES := --dist loadfile --no-loadscope-reorder
 test: $(TESTS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(FILES) -q
 
-# Every integrator, a thousand random cases, large robots beside their peers on their other base.
+# Every integrator, a thousand random cases, robots beside their peers on their other base.
 test-long: $(TESTS)
 	$(BIN)/python -m pytest -n $(JOBS) $(FILES) -q -m long
 

@@ -38,18 +38,29 @@ LARGE = {
     "tiago_description/robots/tiago_dual.urdf",
     "tiago_pro_description/robots/tiago_pro.urdf",
 }
+# of these, what differs from another one in shapes, a few numbers, or what is left out
+VARIANTS = {
+    "g1_description/urdf/g1_29dof_rev_1_0.urdf",
+    "icub_description/robots/icub_reduced.urdf",
+    "romeo_description/urdf/romeo_laas_small.urdf",
+    "romeo_description/urdf/romeo_small.urdf",
+    "simple_humanoid_description/urdf/simple_humanoid_classical.urdf",
+    "talos_data/robots/talos_full_v2_box.urdf",
+    "talos_data/robots/talos_reduced_box.urdf",
+    "talos_data/robots/talos_reduced_corrected.urdf",
+    "tiago_description/robots/tiago.urdf",
+}
 
 
 def on_both_bases(files: Iterable[str]) -> list[Any]:
-    """Parameters (file, base): every file on a fixed and on a free base; large robots on one of them in turn, and on
-    the other only in the long tests.
+    """Parameters (file, base): every file on a fixed and on a free base, on one of them in turn, and on the other only
+    in the long tests, where variants of large robots are on both.
     """
     parameters, bases = [], ("fixed", "free")
     for k, file in enumerate(files):
-        parameters += [
-            pytest.param(file, base, marks=pytest.mark.long if file in LARGE and base == bases[k % 2] else ())
-            for base in bases
-        ]
+        for base in bases:
+            long = file in VARIANTS or base == bases[k % 2]
+            parameters.append(pytest.param(file, base, marks=pytest.mark.long if long else ()))
     return parameters
 
 

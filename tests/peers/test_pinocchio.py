@@ -1,6 +1,6 @@
 """Agreement with Pinocchio on every URDF file of example-robot-data, on a fixed and on a free base.
 
-Of large robots, one of both is in the long tests.
+One of both is in the long tests, and of variants of large robots both.
 
 Joint losses are left out, which Pinocchio's recursions do not have, and mimic joints are independent.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any
+from weakref import WeakSet
 
 
 class Recent:
@@ -12,6 +13,11 @@ class Recent:
     def __init__(self, size: int) -> None:
         self.size = size
         self._items: dict[Hashable, Any] = {}
+        _every.add(self)
+
+    def clear(self) -> None:
+        """Drop all items."""
+        self._items.clear()
 
     def get(self, key: Hashable | None, prepare: Callable[[], Any]) -> Any:
         """The item of this key, prepared now if it is new; key None: it has no identity and is always new."""
@@ -27,3 +33,12 @@ class Recent:
             except (RuntimeError, StopIteration):  # another thread was faster
                 break
         return item
+
+
+_every: WeakSet[Recent] = WeakSet()
+
+
+def forget() -> None:
+    """Drop what is kept for the next call like it, in all caches: traced programs of some 10 MB each."""
+    for cache in list(_every):
+        cache.clear()

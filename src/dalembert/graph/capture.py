@@ -14,6 +14,7 @@ import numpy as np
 
 from .copying import Copy
 from .function import Function, Input, Output
+from .operations import BOOLEAN
 from .scalar import Graph, Scalar
 from .schedule import depth_first
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 def as_number(x: Any, graph: Graph) -> Scalar:
     """A number or traced value as a node of `graph` that is a number; a condition is 1 where it holds, else 0."""
-    node = x if isinstance(x, Scalar) else graph.constant(x)
-    return node.__traced__("where", node, 1.0, 0.0) if node.boolean else node
+    node = x if x.__class__ is Scalar else graph.constant(x)
+    return node.__traced__("where", node, 1.0, 0.0) if node.op in BOOLEAN else node
 
 
 def placeholders(graph: Graph, size: int) -> np.ndarray:
@@ -44,7 +45,7 @@ def captured(
     inside = set(places)
     order = depth_first(roots, min(inside, default=0))  # what is older does not depend on the placeholders
     for node in order:
-        if any(a.id in inside for a in arguments(node)):
+        if not inside.isdisjoint([a.id for a in arguments(node)]):
             inside.add(node.id)
     taken = {a.id: a for node in order if node.id in inside for a in arguments(node)} | {x.id: x for x in roots}
     outside = [x for x in taken.values() if x.id not in inside and x.op not in ("const", "compound")]

@@ -27,18 +27,22 @@ CHOOSY = frozenset({"and", "or", "not", "where"})  # operations that take condit
 class Graph:
     """Owner of the nodes of one trace; nodes are numbered in order of creation."""
 
-    __slots__ = ("_memo", "nodes")
+    __slots__ = ("_constants", "_memo", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[Scalar] = []
         self._memo: dict[tuple, Scalar] = {}
+        self._constants: dict[float | None, Scalar] = {}  # None: NaN, which equals nothing
 
     def constant(self, value: Any) -> Scalar:
         """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
         value = float(value) + 0.0  # makes 0.0 of -0.0
-        key = ("const", value if value == value else None)
-        node = self._memo.get(key)
-        return self._new(key, "const", (), value) if node is None else node
+        key = value if value == value else None
+        node = self._constants.get(key)
+        if node is None:
+            node = self._constants[key] = Scalar(self, len(self.nodes), "const", (), value)
+            self.nodes.append(node)
+        return node
 
     def input(self, name: str, size: int) -> np.ndarray:
         """The `size` elements of a named vector input, as an object array."""
@@ -51,7 +55,7 @@ class Graph:
         """The node `op(*args)`, existing or new. Commutative operands: constants first, then in order of creation."""
         if op in COMMUTATIVE and args[0].op != "const" and (args[0].id > args[1].id or args[1].op == "const"):
             args = (args[1], args[0])
-        key = (op, *[a.id for a in args])
+        key = (op, args[0].id, args[1].id) if len(args) == 2 else (op, *[a.id for a in args])
         node = self._memo.get(key)
         if node is None:
             if op in CHOOSY or not BOOLEAN.isdisjoint([a.op for a in args]):
@@ -59,9 +63,9 @@ class Graph:
             node = self._new(key, op, args, None)
         return node
 
-    def find(self, op: str, *args: Scalar) -> Scalar | None:
-        """The node `op(*args)` if it exists."""
-        return self._memo.get((op, *[a.id for a in args]))
+    def find(self, op: str, a: Scalar, b: Scalar) -> Scalar | None:
+        """The node `op(a, b)` if it exists."""
+        return self._memo.get((op, a.id, b.id))
 
     def make(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
         """The node known by `key`, created if it is new."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _alive(order: Sequence[Scalar]) -> int:
     for k, node in enumerate(order):
         for argument in node.args:
             last[argument.id] = k
-    return sum(last.get(node.id, k) - k for k, node in enumerate(order) if node.op not in ("const", "input"))
+    return sum([last.get(node.id, k) - k for k, node in enumerate(order) if node.op not in ("const", "input")])
 
 
 def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
@@ -34,34 +34,39 @@ def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
     order: list[Scalar] = []
     done: set[int] = set()
     products: set[int] = set()  # ids of blocks whose entries are all done
+
+    def needed(node: Scalar) -> Iterator[Scalar]:
+        """What must be computed before a node; a product is computed as a whole."""
+        if node.op != "dot":
+            return iter(node.args)
+        return iter(() if id(node.value[0]) in products else node.value[0].nodes)
+
     for root in roots:
-        stack = [(root, 0)]
+        stack = [(root, iter((root,)))]  # a node, and those that it still waits for; at the bottom, the root's own turn
         while stack:
-            node, k = stack.pop()
-            if node.id in done or (node.id < since and node.op != "const"):
-                continue
-            needs = node.args
-            if node.op == "dot":  # a product is computed as a whole
-                block = node.value[0]
-                needs = () if id(block) in products else block.nodes
-            if k < len(needs):
-                stack.append((node, k + 1))
-                if needs[k].id not in done:
-                    stack.append((needs[k], 0))
+            node, waiting = stack[-1]
+            for argument in waiting:
+                if argument.id not in done and (argument.id >= since or argument.op == "const"):
+                    stack.append((argument, needed(argument)))
+                    break
             else:
-                if node.op == "dot":
-                    products.add(id(block))
-                done.add(node.id)
-                order.append(node)
+                stack.pop()
+                if stack:
+                    if node.op == "dot":
+                        products.add(id(node.value[0]))
+                    done.add(node.id)
+                    order.append(node)
     return order
 
 
 def without_slopes(order: Sequence[Scalar], roots: Iterable[Scalar]) -> list[Scalar]:
     """The nodes of an order that the roots are computed from: what only slopes would need is left out."""
+    if not any(node.op == "compound" for node in order):  # nothing else has arguments for slopes alone
+        return list(order)
     needed = {root.id for root in roots}
     for node in reversed(order):
         if node.id in needed:
             arguments = node.value[0].nodes if node.op == "dot" else node.args
             arguments = node.value.evaluated(arguments) if node.op == "compound" else arguments
-            needed |= {argument.id for argument in arguments}
+            needed.update([argument.id for argument in arguments])
     return [node for node in order if node.id in needed]

@@ -32,6 +32,8 @@ class _Sunk(NamedTuple):
 
 def sunk(function: Function) -> Function:
     """The same function, in which all that only one branch needs is part of that branch."""
+    if not any(is_branch(node) for node in function.schedule()):
+        return function
     roots = [*function.guards, *(node for output in function.outputs for node in output.nodes)]
     order = without_slopes(function.schedule(), roots)
     owners = _owners(order, roots)
@@ -53,6 +55,8 @@ def sunk(function: Function) -> Function:
 
 def is_branch(node: Scalar) -> bool:
     """Whether a node is a repetition that makes one pass or none."""
+    if node.op != "compound":
+        return False
     compound = node.value
     return isinstance(compound, Repeated) and compound.settled is not None and compound.times == 1
 
@@ -65,8 +69,9 @@ def _owners(order: Sequence[Scalar], roots: Iterable[Scalar]) -> dict[int, int]:
         listed = users.get(node.id, {EVERYBODY})
         owner = next(iter(listed)) if len(listed) == 1 and node.op != "dot" else EVERYBODY
         owners[node.id] = owner
+        branch = owner == EVERYBODY and is_branch(node)
         for k, argument in enumerate(_needs(node)):
-            optional = owner == EVERYBODY and is_branch(node) and k >= node.value.width
+            optional = branch and k >= node.value.width
             users.setdefault(argument.id, set()).add(node.id if optional else owner)
     results = {node.id: owners[node.args[0].id] for node in order if node.op == "result"}  # where their compound is
     return owners | results

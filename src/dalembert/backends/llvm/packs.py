@@ -21,6 +21,7 @@ FAMILY = {"sub": "add", "fms": "fma", "fnma": "fma"}  # operations that are othe
 MINUS = {"sub": (1,), "fms": (2,), "fnma": (0,)}  # their places with a sign
 PACKED = frozenset({"add", "sub", "mul", "div", "fma", "fms", "fnma", "sqrt", "abs", "min", "max"})
 PACKED |= {"lt", "le", "eq", "ne", "and", "or", "not", "where"}
+EXCHANGED = frozenset({"add", "sub", "mul", "fma", "fms", "fnma", "min", "max"})  # first two places in any order
 SAVED = LANES - 1  # instructions that a pack saves
 GATHER, SPLAT, CHANGE_SIGNS, TAKE_LANE = 3.0, 1.0, 1.0, 1.0  # instructions that it can cost
 ROUNDS = 12  # of taking out packs that do not pay
@@ -56,6 +57,8 @@ def signed_operands(step: Step) -> list[Signed]:
 
 
 def _base(node: Scalar) -> Signed:
+    if node.op != "neg":
+        return Signed(node, 1)
     sign = 1
     while node.op == "neg":
         node, sign = node.args[0], -sign
@@ -83,7 +86,8 @@ class Packing:
 
     def kind(self, node: Scalar) -> int:
         """A number that nodes of the same structure share."""
-        if node.id not in self._kind:
+        known = self._kind.get(node.id)
+        if known is None:
             key: tuple[object, ...] = (node.op,)
             if node.op == "input":
                 key, self._latest[node.id] = ("input", node.value[0]), node.value[1]
@@ -92,19 +96,21 @@ class Packing:
             elif node.op in LOOPED:
                 key = (node.op, self.kind(_base(node.args[0]).node))
                 self._latest[node.id] = self._latest.get(node.args[0].id, -1)
-            self._kind[node.id] = self._kinds.setdefault(key, len(self._kinds))
-        return self._kind[node.id]
+            known = self._kind[node.id] = self._kinds.setdefault(key, len(self._kinds))
+        return known
 
     def _operands(self, step: Step) -> list[Signed]:
         """Those of a step, factors and terms in an order that like steps share."""
         operands = signed_operands(step)
-        family = FAMILY.get(step.op, step.op)
-        count = 2 if family in ("add", "mul", "fma", "min", "max") else 0
+        if step.op not in EXCHANGED:
+            return operands
+        first, second, *others = operands
+        if self._rank(first) > self._rank(second):
+            first, second = second, first
+        return [first, second, *others]
 
-        def key(x: Signed) -> tuple[int, int]:
-            return self.kind(x.node), self.lane.get(x.node.id, (-1, 0))[0]
-
-        return sorted(operands[:count], key=key) + operands[count:]
+    def _rank(self, x: Signed) -> tuple[int, int]:
+        return self.kind(x.node), self.lane.get(x.node.id, (-1, 0))[0]
 
     def _run(self, run: Sequence[Step]) -> None:
         """Packs of one run, from what is known first to what is known last, then of what these work on."""
@@ -118,7 +124,7 @@ class Packing:
                 operands = self._operands(step)
                 key = (family, *(self.kind(x.node) for x in operands), step.node.id if step.op not in PACKED else 0)
                 self._kind[step.node.id] = self._kinds.setdefault(key, len(self._kinds))
-            self._latest[step.node.id] = max((self._latest.get(_base_id(a), -1) for a in step.args), default=-1)
+            self._latest[step.node.id] = max([self._latest.get(_base_id(a), -1) for a in step.args], default=-1)
             if step.op in PACKED:
                 groups[self._kind[step.node.id]].append(step)
         for group in groups.values():

@@ -10,6 +10,7 @@ from dalembert.graph import Scalar
 from dalembert.graph.repeat import Repeated
 
 LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
+WHOLES = (*LOOPED, "dot", "compound", "result")  # computed together with others, where the first of them is needed
 NEVER = 1 << 30
 NOBODY = -1
 
@@ -62,10 +63,12 @@ def waves(steps: list[Step]) -> list[list[Step] | Looped]:
     A wave is the loops whose arguments need the same number of earlier waves; before it come the steps that it needs
     and that have not been done, after the last wave all others. The stages of an integrator become waves of their own.
     """
+    if not any(step.op in LOOPED for step in steps):
+        return [steps]
     before: dict[int, int] = {}  # node → waves that must have run
     loops: dict[tuple[int, str], Looped] = {}
     for step in steps:
-        wave = max((before.get(a.id, 0) for a in needs(step)), default=0)
+        wave = max([before.get(a.id, 0) for a in needs(step)], default=0)
         before[step.node.id] = wave + (step.op in LOOPED)
         if step.op in LOOPED:
             kind = "sincos" if step.op in ("sin", "cos") else step.op
@@ -96,8 +99,9 @@ def deferred(steps: list[Step], kept: Iterable[Scalar]) -> tuple[list[Step], dic
     owners: dict[int, set[int]] = {node.id: {NOBODY} for node in kept}  # node → repetitions that need it
     for step in reversed(steps):
         of = _owner(step, owners)
+        may_rest = step.op == "compound" and _is_optional(step.node)
         for k, node in enumerate(needs(step)):
-            optional = step.op == "compound" and _is_optional(step.node) and k >= step.node.value.width
+            optional = may_rest and k >= step.node.value.width
             owners.setdefault(node.id, set()).add(step.node.id if optional else of)
     later: dict[int, list[Step]] = {}
     for step in steps:
@@ -116,9 +120,8 @@ def deferred(steps: list[Step], kept: Iterable[Scalar]) -> tuple[list[Step], dic
 
 def _owner(step: Step, owners: dict[int, set[int]]) -> int:
     """The only repetition that needs a step, or NOBODY."""
-    users = owners.get(step.node.id, set())
-    plain = step.op not in (*LOOPED, "dot", "compound", "result")
-    return next(iter(users)) if plain and len(users) == 1 else NOBODY
+    users = owners.get(step.node.id, ())
+    return next(iter(users)) if len(users) == 1 and step.op not in WHOLES else NOBODY
 
 
 def _is_optional(node: Scalar) -> bool:
@@ -157,14 +160,9 @@ def fuse(order: list[Scalar], roots: list[Scalar]) -> list[Step]:
 
     Of two products the older one is folded, in differences as in sums: legs that turn the other way stay alike.
     """
-    users: Counter[int] = Counter()
-    summed: Counter[int] = Counter()
-    for node in order:
-        for a in node.args:
-            users[a.id] += 1
-            summed[a.id] += node.op in ("add", "sub")
-    for root in roots:
-        users[root.id] += 1
+    users = Counter([a.id for node in order for a in node.args])
+    users.update([root.id for root in roots])
+    summed = Counter([a.id for node in order if node.op in ("add", "sub") for a in node.args])
     foldable = {n.id for n in order if n.op == "mul" and users[n.id] == summed[n.id]}
     chosen: dict[int, int] = {}  # sum → position of the product it takes in
     taken: Counter[int] = Counter()
