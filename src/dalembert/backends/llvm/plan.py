@@ -297,16 +297,8 @@ class SlotPlan:
             carried_on = any(k < sizes.carry * n and (k + 1) % n for k in read)
             whole = scanned.reversed or lanes > 1 or carried_on
             counted = Counted(common[scanned.counted], *(() if whole else (self._take(1), self._take(1))))
-        return Items(
-            scanned,
-            subroutine,
-            rows,
-            stride,
-            gathered,
-            constants,
-            moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
-            counted,
-        )
+        moved += [(slot, rows + k * stride + last) for k, slot in enumerate(begin)]
+        return Items(scanned, subroutine, rows, stride, gathered, constants, moved, counted)
 
     def _visiting(self, node: Scalar) -> Visiting:
         """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
