@@ -179,8 +179,8 @@ class _Polyhedron:
     def __init__(self, body: Hull | TabledHull, X: Pose, n: np.ndarray) -> None:
         self.X, self.m = X, X.R.T @ n
         self.tables = SideTables([body] if isinstance(body, Hull) else body.table.hulls)
-        first, count, *_ = lookup(self.tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
-        vertex = farthest_row(self.m, self.tables.vertices, first, count, self.tables.most_vertices)
+        self.first, self.vertices, *_ = lookup(self.tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
+        vertex = farthest_row(self.m, self.tables.vertices, self.first, self.vertices, self.tables.most_vertices)
         self.vertex = lookup(self.tables.vertices[:, :3], vertex)
         self.begin, self.count = lookup(self.tables.vertices[:, 3:], vertex)
 
@@ -190,39 +190,48 @@ class _Polyhedron:
         at = position + steps
         return lookup(self.tables.corners, start + where(at >= length, at - length, where(at < 0.0, at + length, at)))
 
-    def _flat(self, end: np.ndarray) -> Any:
-        """1 where the edge from the vertex to a corner lies across n."""
-        edge = end - self.vertex
-        return number(absolute(dot(edge, self.m)) < EDGE_ON * sqrt(dot(edge, edge)))
-
-    @cached_property
-    def _around(self) -> dict[str, np.ndarray]:
-        """Of every side at the vertex: its number, normal, the corner before it, and whether both edges are flat."""
-
-        def one(k: Any) -> dict[str, Any]:
-            row = self.begin + k
-            before, after = self._corner(row, -1.0), self._corner(row, 1.0)
-            numbers = [row, *lookup(self.tables.sides[:, :3], row), *before, self._flat(before), self._flat(after)]
-            return {"row": np.array(numbers)}
-
-        rows = mapped(one, {"k": np.arange(float(self.tables.most_sides))}, self.count)["row"]
-        return {"number": rows[:, 0], "normal": rows[:, 1:4], "before": rows[:, 4:7], "flat": rows[:, 7:]}
+    def _flat(self, point: np.ndarray) -> Any:
+        """1 where a corner is as far along n as the vertex, which is flat too."""
+        way = point - self.vertex
+        return number(absolute(dot(way, self.m)) <= EDGE_ON * sqrt(dot(way, way)))
 
     @cached_property
     def _flats(self) -> Any:
-        """How many edges at the vertex lie across n: each is once the one before it."""
-        return sum(self._around["flat"][:, 0])
+        """How many corners of the whole hull are flat: one of a corner, two of an edge, the others of a side."""
+
+        def one(flats: Any, k: Any) -> dict[str, Any]:
+            return {"flats": flats + self._flat(lookup(self.tables.vertices[:, :3], self.first + k))}
+
+        items = {"k": np.arange(float(self.tables.most_vertices))}
+        return scan(one, items, {"flats": 0.0}, count=self.vertices)["flats"][-1]
+
+    @cached_property
+    def _around(self) -> dict[str, np.ndarray]:
+        """Of every side at the vertex: its number, normal, the corner before it, how many of its corners are flat."""
+
+        def one(k: Any) -> dict[str, Any]:
+            row = self.begin + k
+            start, length, _ = lookup(self.tables.sides[:, 3:], row)
+
+            def corner(flats: Any, i: Any) -> dict[str, Any]:
+                return {"flats": flats + self._flat(lookup(self.tables.corners, start + i))}
+
+            items = {"i": np.arange(float(self.tables.most_corners))}
+            flats = scan(corner, items, {"flats": 0.0}, count=length)["flats"][-1]
+            numbers = [row, *lookup(self.tables.sides[:, :3], row), *self._corner(row, -1.0), flats]
+            return {"row": np.array(numbers)}
+
+        rows = mapped(one, {"k": np.arange(float(self.tables.most_sides))}, self.count)["row"]
+        return {"number": rows[:, 0], "normal": rows[:, 1:4], "before": rows[:, 4:7], "flats": rows[:, 7]}
 
     @cached_property
     def sides(self) -> Rows:
-        least = where(self._flats < 2.0, self._flats, 2.0)
-
-        def one(k: Any, side: Any, normal: Any, flat: Any) -> dict[str, Any]:
-            present = logical_and(k < self.count, flat[0] + flat[1] >= least)
+        def one(k: Any, side: Any, normal: Any, flats: Any) -> dict[str, Any]:
+            present = logical_and(k < self.count, flats >= self._flats)
             return {"row": np.array([number(present), *(self.X.R @ normal), side])}
 
         items = {"k": np.arange(float(self.tables.most_sides)), "side": self._around["number"]}
-        items |= {name: self._around[name] for name in ("normal", "flat")}
+        items |= {name: self._around[name] for name in ("normal", "flats")}
         return Rows(mapped(one, items, self.count)["row"], self.count)
 
     def ring(self, number: Any) -> Ring:
@@ -241,11 +250,10 @@ class _Polyhedron:
     def _lines(self) -> Rows:
         start = self.X.point(self.vertex)
 
-        def one(k: Any, before: Any, flat: Any) -> dict[str, Any]:
-            present = logical_or(self._flats < 0.5, logical_and(self._flats < 1.5, flat[0] > 0.5))
+        def one(k: Any, before: Any) -> dict[str, Any]:
+            present = logical_or(self._flats < 1.5, logical_and(self._flats < 2.5, self._flat(before) > 0.5))
             present = logical_and(k < self.count, present)
             return {"row": np.array([number(present), *start, *self.X.point(before)])}
 
-        items = {"k": np.arange(float(self.tables.most_sides))}
-        items |= {name: self._around[name] for name in ("before", "flat")}
+        items = {"k": np.arange(float(self.tables.most_sides)), "before": self._around["before"]}
         return Rows(mapped(one, items, self.count)["row"], self.count)
