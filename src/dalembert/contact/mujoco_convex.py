@@ -103,12 +103,10 @@ def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[Found], Any]
     def then() -> dict[str, Any]:
         ring_a, ring_b = a.ring(best.of_a), b.ring(best.of_b)
         origin, (u, v) = ring_a.corners[0], tangents(best.normal_a)
-        slope = np.array([dot(best.normal_b, u), dot(best.normal_b, v)])
-        height = dot(best.normal_b, origin - ring_b.corners[0])
-        flat_a, flat_b = (_seen(ring, origin, u, v) for ring in (ring_a, ring_b))
-        most = -best.cosine * margin  # MuJoCo measures the margin along the normal of a, the distance along that of b
-        corners = common_corners(flat_a, flat_b, slope, height, most)
-        rows = [[height + dot(slope, (x, y)), *(origin + x * u + y * v), exists] for x, y, exists in corners]
+        flat_a, flat_b = (_seen(ring, origin, u, v, best.normal_a) for ring in (ring_a, ring_b))
+        corners = common_corners(flat_a, flat_b, margin)
+        # heights are along the normal of a, distances along that of b
+        rows = [[-best.cosine * z, *(origin + x * u + y * v), exists] for x, y, z, exists in corners]
         return {"rows": np.array(rows)}
 
     rows = branch(facing, then, {"rows": np.zeros((CORNERS, 5))})["rows"]
@@ -130,8 +128,8 @@ def _facing(a: Outline, b: Outline) -> Facing:
     return Facing(numbers[0], numbers[1], numbers[2], numbers[3:6], numbers[6:])
 
 
-def _seen(ring: Ring, origin: np.ndarray, u: np.ndarray, v: np.ndarray) -> Polygon:
-    return Polygon(np.array([[dot(p - origin, u), dot(p - origin, v)] for p in ring.corners]), ring.count)
+def _seen(ring: Ring, origin: np.ndarray, *axes: np.ndarray) -> Polygon:
+    return Polygon(np.array([[dot(p - origin, axis) for axis in axes] for p in ring.corners]), ring.count)
 
 
 def _between(present: Any, gap: Any, point: np.ndarray, normal: np.ndarray, sign: float) -> Found:
@@ -182,7 +180,7 @@ def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any)
     def then() -> dict[str, Any]:
         ring = body.ring(lying.side)
         origin, (u, v) = ring.corners[0], tangents(normal)
-        polygon = _seen(ring, origin, u, v)
+        polygon = _seen(ring, origin, u, v, normal)
         start, end = ([dot(p - origin, u), dot(p - origin, v)] for p in (lying.start, lying.end))
 
         def cut(low: Any, high: Any, side: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ MOVES = 20  # for each corner: far more than were ever needed
 
 
 class Polygon(NamedTuple):
-    """Corners (k, 2) in turn, clockwise, of which the first `count` are there."""
+    """Corners (k, 3) in turn, clockwise, of which the first `count` are there: x, y, and a height above their plane."""
 
     corners: np.ndarray
     count: Any
@@ -39,18 +39,17 @@ class Polygon(NamedTuple):
         return mapped(side, items, self.count)["side"]
 
 
-def common_corners(outer: Polygon, polygon: Polygon, slope: np.ndarray, height: Any, most: Any) -> np.ndarray:
-    """(4, 3): up to four corners (x, y) of what a polygon has in common with an outer one, and 1 for those that exist,
-    else 0.
+def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> np.ndarray:
+    """(4, 4): up to four corners of what a polygon has in common with an outer one, and 1 for those that exist, else 0.
 
-    Corners whose height + slope · (x, y) is above `most` do not count.
+    Corners higher than `most` do not count.
     """
     table, count = _cut(outer, polygon)
-    table, count = _low(table, count, slope, height, most)
+    table, count = _low(table, count, most)
     few = count < 4.5
     largest = repeat(_moved(table, count), MOVES * len(table), _first(table, few), "done")["best"]
     chosen = take(table, where(few, np.arange(4.0), largest))
-    return np.array([[x, y, where(k < count, 1.0, 0.0)] for k, (x, y) in enumerate(chosen)])
+    return np.array([[*corner, where(k < count, 1.0, 0.0)] for k, corner in enumerate(chosen)])
 
 
 def _cut(outer: Polygon, polygon: Polygon) -> tuple[np.ndarray, Any]:
@@ -71,11 +70,11 @@ def _cut(outer: Polygon, polygon: Polygon) -> tuple[np.ndarray, Any]:
     def side(rows: Any, first: Any, last: Any, count: Any, kept: Any, begin: Any, i: Any, to: Any) -> dict:
         starts = begin > 0.5
         count, kept = where(starts, kept, count), where(starts, 0.0, kept)
-        here, inward, offset = rows[0][:2], rows[1][:2], rows[1][2]
+        here, inward, offset = rows[0], rows[1][:2], rows[1][2]
         first, last = where(starts, here, first), where(starts, here, last)
         corner = where(i < count, here, first)
         real = logical_and(logical_not(starts), i <= count)
-        a, b = dot(inward, last) - offset, dot(inward, corner) - offset
+        a, b = dot(inward, last[:2]) - offset, dot(inward, corner[:2]) - offset
         crosses = logical_and(real, logical_and(minimum(a, b) < 0.0, maximum(a, b) >= 0.0))
         stays = logical_and(real, b >= 0.0)
         t = a / where(crosses, a - b, 1.0)
@@ -86,28 +85,26 @@ def _cut(outer: Polygon, polygon: Polygon) -> tuple[np.ndarray, Any]:
             "count": count,
             "kept": after + where(stays, 1.0, 0.0),
             "to": np.array([where(crosses, to + kept, -1.0), where(stays, to + after, -1.0)]),
-            "rows": np.array([[*(last + t * (corner - last)), 0.0], [*corner, 0.0]]),
+            "rows": np.array([last + t * (corner - last), corner]),
         }
 
-    flat = np.zeros((corners, 1))
-    empty = np.zeros((2 * room - corners, 3))
-    table = np.concatenate([np.concatenate([polygon.corners, flat], axis=1), empty, outer.sides])
-    carry = {"first": np.zeros(2), "last": np.zeros(2), "count": 0.0, "kept": polygon.count}
+    table = np.concatenate([polygon.corners, np.zeros((2 * room - corners, 3)), outer.sides])
+    carry = {"first": np.zeros(3), "last": np.zeros(3), "count": 0.0, "kept": polygon.count}
     given = {"begin": begins, "i": numbers, "target": target}
     end = visit(side, given, table, at, carry, lookup(starts, outer.count))
     half = where(_odd(outer.count), 1.0, 0.0) * float(room)
-    return take(end["table"], half + np.arange(float(room)))[:, :2], end["kept"]
+    return take(end["table"], half + np.arange(float(room))), end["kept"]
 
 
 def _odd(count: Any) -> Any:
     return count - 2.0 * floor(0.5 * count) > 0.5
 
 
-def _low(table: np.ndarray, count: Any, slope: np.ndarray, height: Any, most: Any) -> tuple[np.ndarray, Any]:
+def _low(table: np.ndarray, count: Any, most: Any) -> tuple[np.ndarray, Any]:
     """The corners that are low enough, and how many they are."""
 
     def corner(rows: Any, kept: Any, i: Any) -> dict[str, Any]:
-        low = logical_and(i < count, height + dot(slope, rows[0]) <= most)
+        low = logical_and(i < count, rows[0][2] <= most)
         return {"kept": kept + where(low, 1.0, 0.0), "to": np.array([where(low, kept, -1.0)]), "rows": rows}
 
     numbers = np.arange(float(len(table)))
