@@ -198,14 +198,12 @@ def hull(shape: Mesh | Polyhedron | Any, most: int = MOST_VERTICES) -> Hull:
 
 def stated_hull(stated: MujocoHull) -> Hull:
     """The hull that an MJCF file's mesh has in MuJoCo, with all its vertices."""
-    used, corners = np.unique(stated.corners, return_inverse=True)
-    vertices = stated.points[used]
-    number = {point.tobytes(): k for k, point in enumerate(vertices)}
-    extreme, triangles = _quickhull(vertices)
+    number = {point.tobytes(): k for k, point in enumerate(stated.points)}
+    extreme, triangles = _quickhull(stated.points)
     numbers = np.array([number[point.tobytes()] for point in extreme])
-    rings = np.split(corners, np.cumsum(stated.counts)[:-1])
+    rings = np.split(stated.corners, np.cumsum(stated.counts)[:-1])
     sides = zip(stated.normals, (tuple(int(k) for k in ring) for ring in rings), strict=True)
-    return Hull(vertices, numbers[triangles], tuple(sides))
+    return Hull(stated.points, numbers[triangles], tuple(sides))
 
 
 def deviation(shape: Mesh | Polyhedron, reduced: Hull) -> float:

@@ -110,6 +110,13 @@ def _hull(m: Any, index: int, X: Pose) -> MujocoHull | None:
     begin = int(m.mesh_polyvertadr[sides.start])
     corners = np.array(m.mesh_polyvert[begin : begin + counts.sum()], int)
     points = np.array(m.mesh_vert[_part(m, "vert", index)], float)
+    begin = int(m.mesh_graphadr[index])
+    if begin >= 0:  # the vertices of the hull alone, of which those within almost flat sides are no corners
+        count = int(m.mesh_graph[begin])
+        used = np.array(m.mesh_graph[begin + 2 + count : begin + 2 + 2 * count], int)
+        number = np.full(len(points), -1)
+        number[used] = np.arange(count)
+        points, corners = points[used], number[corners]
     return MujocoHull(points @ X.R.T + X.p, np.array(m.mesh_polynormal[sides]) @ X.R.T, counts, corners)
 
 
