@@ -2,7 +2,7 @@
 
 Of two flat sides that look at each other to 5°, the part that they have in common is held at up to four of its corners.
 A straight line of a shape that lies in a flat side of the other, to 5°, is held at the two ends of what they have in
-common. Anything else touches in the deepest point. All were found by looking at what MuJoCo 4.0.1 does.
+common. Anything else touches in the deepest point. All of it was compared with what MuJoCo 4.0.1 does.
 """
 
 from __future__ import annotations
