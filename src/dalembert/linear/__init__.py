@@ -9,6 +9,7 @@ from .body_impulses import BodyContacts, Sweeps
 from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
 from .colours import coloured, ordered
+from .columns import Columns
 from .cones import contact_error
 from .crowd import CrowdProblem
 from .crowd_part import solved_crowd
@@ -38,6 +39,7 @@ __all__ = [
     "SHARED",
     "BodyContacts",
     "Carrier",
+    "Columns",
     "ConstraintImpulses",
     "CrowdProblem",
     "DryFriction",

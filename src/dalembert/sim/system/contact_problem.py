@@ -193,16 +193,20 @@ class ContactImpulses(ABC):
         work[names[CONTACT_FRICTION]] = solution.friction
         return np.array(work)
 
-    def counts(self, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
-        """Numbers of the memory after a step; missed: the most that `passed` says of a contact."""
-        return counts(self.at.memory, solution, missed)
 
+def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> dict[str, Any]:
+    """Residual, worst, unsettled and passes of the memory after a step.
 
-def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
-    """Residual, worst, unsettled and passes after a step; before: the memory of the step before it."""
-    change = maximum(solution.change, missed)
-    unsettled = where(missed > 0.0, 1.0, 1.0 - solution.settled)
-    return change, maximum(before.worst, change), before.unsettled + unsettled, solution.passes
+    before: the memory of the step before it; missed: the most that `passed` says of a contact.
+    """
+    residual = maximum(solution.change, missed)
+    failed = where(missed > 0.0, 1.0, 1.0 - solution.settled)
+    return {
+        "residual": residual,
+        "worst": maximum(before.worst, residual),
+        "unsettled": before.unsettled + failed,
+        "passes": solution.passes,
+    }
 
 
 def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float = FINEST) -> Any:
