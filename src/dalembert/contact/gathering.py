@@ -28,7 +28,6 @@ from .laws import ContactLaw
 from .rows import Rows, tangent_frame
 
 NOBODY = -1.0  # the number in an empty slot
-APART = 1.0  # [m] gap of an empty slot
 NOWHERE = np.zeros(3)
 POINT = Columns(gap=(), position=(3,), normal=(3,), aside=(3,))  # how a row of a table has a point: see `Points`
 NEAR = 2e-3  # [m] a gap up to which a candidate gets a slot whatever its speed
