@@ -194,6 +194,20 @@ class ContactImpulses(ABC):
         return np.array(work)
 
 
+def state_after(
+    system: System, e: np.ndarray, h: Any, applied: Applied, v: np.ndarray, memory: Memory, work: Callable[[], Any]
+) -> np.ndarray:
+    """e after a step of h [s]: velocities v (nv,), the memory of contacts, states of other elements at their rates.
+
+    work: the change of each account of the ledger in the step, called where there is one.
+    """
+    layout = system.layout
+    states = layout.by_element(layout.states(e) + h * system.state_rates(applied))
+    states[system.contact_number] = memory.flat()
+    after = layout.replaced(e, v, np.concatenate(states))
+    return layout.replaced(after, accounts=layout.accounts(e) + work()) if layout.nw else after
+
+
 def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> dict[str, Any]:
     """Residual, worst, unsettled and passes of the memory after a step.
 

@@ -8,7 +8,7 @@ not grow with the number of bodies.
 from __future__ import annotations
 
 from copy import copy
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, lookup, maximum, sqrt, visit, where
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import ContactImpulses, Situated, Solved, counts, finer_tolerance, without_gain
+from .contact_problem import ContactImpulses, Situated, Solved, counts, finer_tolerance, state_after, without_gain
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .one_contact import Asked, Last, mobility, pushed_alone
@@ -59,22 +59,15 @@ def crowd_step(
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
     links = Links(system, linked, t + 0.5 * h, h, q_half, e_half, u)
-    z = layout.states(e)
-    memory = element.memory(layout.by_element(z)[system.contact_number])
     v_links = v[linked.v]
-    at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), memory)
+    at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), system.contact_memory(e))
     step = CrowdImpulses(system, element, at, linked, loose, loose.moving(q_half, v, h, applied))
     solved = step.solved()
     v1 = loose.changed(q_half, v, step.loose_changes)
     v1[linked.v] = step.velocity(solved.w)
     q1, v_end = crowd_drifted(system, scene, q_half, v1, 0.5 * h, step.displacement())
-
-    states = layout.by_element(z + h * system.state_rates(applied))
-    states[system.contact_number] = solved.memory.flat()
-    e1 = layout.replaced(e, v_end, np.concatenate(states))
-    if layout.nw:
-        e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.whole_work(v, applied, v1, solved))
-    return q1, e1
+    work = partial(step.whole_work, v, applied, v1, solved)
+    return q1, state_after(system, e, h, applied, v_end, solved.memory, work)
 
 
 def crowd_drifted(

@@ -32,7 +32,7 @@ from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
-from .contact_problem import counts, finer_tolerance, without_gain
+from .contact_problem import counts, finer_tolerance, state_after, without_gain
 from .drift import loose_drift
 from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
 
@@ -54,24 +54,19 @@ def scene_step(
     bodies = LooseBodies(system, element.scene(system.model))
     q_half, v = bodies.drifted(q, layout.velocity(e), 0.5 * h)
     applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
-    z = layout.states(e)
-    memory = element.memory(layout.by_element(z)[system.contact_number])
-    step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), memory, h)
+    step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), system.contact_memory(e), h)
     solved = step.solved(bool(layout.nw))
     v1 = bodies.changed(q_half, v, step.moving.changes(solved.w))
     q1, v_end = bodies.drifted(q_half, v1, 0.5 * h)
 
-    states = layout.by_element(z + h * system.state_rates(applied))
-    states[system.contact_number] = solved.memory.flat()
-    e1 = layout.replaced(e, v_end, np.concatenate(states))
-    if layout.nw:
-        work = list(h * system.powers(q_half, 0.5 * (v + v1), applied))
-        names = {entry: k for k, entry in enumerate(system.entries)}
+    def work() -> np.ndarray:
+        changes = list(h * system.powers(q_half, 0.5 * (v + v1), applied))
         lost = zip((CONTACT_IMPACTS, CONTACT_FRICTION, CONTACT_RECOVERY), solved.lost, strict=True)
         for entry, heat in lost:
-            work[names[entry]] = heat
-        e1 = layout.replaced(e1, accounts=layout.accounts(e) + np.array(work))
-    return q1, e1
+            changes[system.entries.index(entry)] = heat
+        return np.array(changes)
+
+    return q1, state_after(system, e, h, applied, v_end, solved.memory, work)
 
 
 class Moving(NamedTuple):
