@@ -50,7 +50,7 @@ class LinkMotion:
         return np.concatenate([(rows[0] + self.Y.T @ p)[None], joints])
 
     def sides(self) -> list[np.ndarray]:
-        """(3 + m, 6) of each row: velocities per velocity of it."""
+        """(3 + m, 6) of each row that it moves: velocities along and about the axes per velocity of the row."""
         return [self.J, *np.split(self.B, self.B.shape[1] // SIZE, axis=1)]
 
 
