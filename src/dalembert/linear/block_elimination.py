@@ -1,4 +1,4 @@
-"""Systems of blocks (6, 6), most of them 0, which of them differs from state to state: loops over what there is.
+"""Sparse systems of blocks (6, 6) whose pattern differs from state to state: loops over the blocks that are not 0.
 
 A x = b by elimination of blocks without pivots, for A near a positive definite matrix. Row and column i of the factors
 follow from the rows and columns before them, so that m of n rows take the first operations of a list. Each is

@@ -127,7 +127,7 @@ class BodyProblem(Problem):
         return flat(p), power
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact alone, were the others as they are, and what they change."""
+        """Impulses and slips of each contact alone, with the others as they are, and what they change."""
         new, slip, change = kind_chosen(self.sweeps, by_contact(p, 3), by_contact(u, 3))
         return flat(new), slip, change
 

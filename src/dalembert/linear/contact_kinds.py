@@ -51,7 +51,7 @@ def kind_power(kind: Sweeps, held: np.ndarray, u: np.ndarray, du: np.ndarray, gi
 
 
 def kind_chosen(kind: Sweeps, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Impulses and slips of each contact alone, were the others as they are, and the velocity that changes most."""
+    """Impulses and slips of each contact alone, with the others as they are, and the velocity that changes most."""
 
     def one(block: Any, p: Any, u: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
         new, slip, moved = chosen_contact(Block(**block), mu, levers, size, p, u)

@@ -144,7 +144,7 @@ class CrowdProblem(Problem):
         return self.joined(after, rows), total
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+        """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
         (parts, rows), (at, row_at) = self.split(p), self.split(u)
         most, after, slips = 0.0, [], []
         for kind, *numbers in zip(self.kinds, parts, at, strict=True):
