@@ -5,11 +5,11 @@ The list is the same in every state, so that a compiled step has room for all of
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
+from sys import intern
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_po
 from dalembert.collision.groups import alike, alike_in_pairs
 from dalembert.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import code
+from dalembert.execute import RecentSame, code
 from dalembert.model import Body, Closure, Model
 from dalembert.model.aligned import AlignedFrames
 from dalembert.model.geometry import Geometry, Plane, Shape
@@ -112,18 +112,15 @@ class NamedShape(NamedTuple):
         return Side(tuple(dict.fromkeys((self.name, self.link, self.body.name))), self.geometry.surface)
 
 
-_recent: deque[tuple[Model, str, tuple[Patch, ...]]] = deque(maxlen=8)
+_recent = RecentSame(8)
 
 
 def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
     """All candidates; kept for the same model and settings, except with terrain, which these do not describe."""
-    settings = repr(contact)
-    for known, with_settings, patches in tuple(_recent):
-        if known is model and with_settings == settings and contact.terrain is None:
-            return patches
-    patches = _patches(model, contact)
-    _recent.append((model, settings, patches))
-    return patches
+    if contact.terrain is not None:
+        return _patches(model, contact)
+    settings = intern(repr(contact))  # equal texts are one object
+    return _recent.get((model, settings), lambda: _patches(model, contact))
 
 
 def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:

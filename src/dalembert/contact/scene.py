@@ -7,7 +7,6 @@ them all.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
+from dalembert.execute import RecentSame
 from dalembert.linear import Columns, coloured, ordered
 from dalembert.math import lookup, minimum, visit, where
 from dalembert.math import map as mapped
@@ -36,7 +36,8 @@ POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time of a loose body, wh
 POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
 CROWD = 4  # loose bodies beside links from which on they are looped over
-POSE = 12  # numbers of a pose: rotation, position
+BOUND = Columns(centre=(3,), radius=(), ahead=(), half=(3,), axes=(3, 3))  # of a solid: see `Scene._bounds`
+AHEAD_COLUMN = 12  # the column of a body's row with how far it may move, behind its pose
 CONTACT = Columns(number=(), bodies=(2,), gap=(), position=(3,), normal=(3,), aside=(3,))  # of a row: see `Touching`
 WIDTH = CONTACT.width  # numbers of a row, also of a body: its pose, and how far it may move
 
@@ -85,16 +86,12 @@ def is_loose(model: Model, body: Body) -> bool:
     return drifts(model, body) and alone and constant and not held and not any(np.any(x) for x in effects)
 
 
-_recent: deque[Scene] = deque(maxlen=8)
+_recent = RecentSame(8)
 
 
 def scene_of(model: Model, patches: Sequence[Patch]) -> Scene:
     """The scene of a model; kept for the same patches."""
-    for known in tuple(_recent):
-        if known.model is model and known.patches is patches:
-            return known
-    _recent.append(Scene(model, patches))
-    return _recent[-1]
+    return _recent.get((model, patches), lambda: Scene(model, patches))
 
 
 class Scene:
@@ -211,7 +208,7 @@ class Scene:
             places = [pose_of(_looked_up(place, k)) for place in group.places]
             X = [pose_of(row) @ place for row, place in zip(rows, places, strict=True)]
             after = pose_of(rows[0, WIDTH:]) @ places[0], pose_of(rows[1, WIDTH:]) @ places[1]
-            ahead, contacts, near = rows[0, POSE] + rows[1, POSE], [], []
+            ahead, contacts, near = rows[0, AHEAD_COLUMN] + rows[1, AHEAD_COLUMN], [], []
             for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1], after)):
                 near.append(where(w.distance < NEAR + ahead, 1.0, 0.0))
                 aside = 0.5 * w.aside if group.patches[0].is_aside else NOWHERE
@@ -241,7 +238,7 @@ class Scene:
 
         def one(first: Any, bodies: Any, row: Any, place: Any, size: Any) -> dict[str, Any]:
             witnesses = ground_points(group.sizes[0].shape(size), pose_of(row) @ pose_of(place), ground)
-            near = [where(w.distance < NEAR + row[POSE], 1.0, 0.0) for w in witnesses]
+            near = [where(w.distance < NEAR + row[AHEAD_COLUMN], 1.0, 0.0) for w in witnesses]
             numbers = first + np.arange(float(group.points))
             contacts = [_contact(k, bodies, w.distance, w.a, w.normal) for k, w in zip(numbers, witnesses, strict=True)]
             return {"near": np.array(near), "contact": np.array(contacts)}
@@ -275,21 +272,22 @@ class Scene:
                     every.append(bounded(body, placement, shape))
                 pairs[k, side] = solids[key]
         bounds = self._bounds(every, placed)
-        first, second = (bounds[pairs[:, side]] for side in (0, 1))
+        first, second = (BOUND.named(bounds[pairs[:, side]]) for side in (0, 1))
         round_ones = all(isinstance(patch.other, Sphere) for patch in group.patches)
 
         def test(a: Any, b: Any) -> dict[str, Any]:
-            between, margin = a[:3] - b[:3], a[3] + a[4] + b[4] + NEAR
+            between, margin = a["centre"] - b["centre"], a["radius"] + a["ahead"] + b["ahead"] + NEAR
             if round_ones:
-                square, margin = dot(between, between), margin + b[3]
+                square, margin = dot(between, between), margin + b["radius"]
             else:
-                inside = b[8:].reshape(3, 3).T @ between
-                outside = [where(x > y, x - y, where(x < -y, x + y, 0.0)) for x, y in zip(inside, b[5:8], strict=True)]
+                sides = zip(b["axes"].T @ between, b["half"], strict=True)
+                outside = [where(x > y, x - y, where(x < -y, x + y, 0.0)) for x, y in sides]
                 square = sum(x * x for x in outside)
             return {"near": where(square < margin * margin, 1.0, 0.0)}
 
-        wanted = slice(0, 5 if round_ones else 17)
-        near = mapped(test, {"a": first[:, :5], "b": second[:, wanted]})["near"]  # of one state several at once
+        ball = ("centre", "radius", "ahead")
+        a, b = {name: first[name] for name in ball}, {name: second[name] for name in (ball if round_ones else second)}
+        near = mapped(test, {"a": a, "b": b})["near"]  # of one state several at once
 
         def list_it(_: Any, count: Any, k: Any) -> dict[str, Any]:
             return {"rows": np.array([[k]]), "to": np.array([count]), "count": count + 1.0}
@@ -300,11 +298,11 @@ class Scene:
         return listed["table"][:, 0], count, listed["count"] - count
 
     def _bounds(self, solids: list[Solid], placed: np.ndarray) -> np.ndarray:
-        """(m, 17) of each solid: centre, radius of the ball around it, how far it may move, box around it, its axes."""
+        """Rows of `BOUND` (m, 17): centre, radius of a ball around it, how far it may move, box around it, its axes."""
 
         def one(row: Any, place: Any, radius: Any, half: Any) -> dict[str, Any]:
             X = pose_of(row) @ pose_of(place)
-            return {"bound": np.array([*X.p, radius, row[POSE], *half, *X.R.ravel()])}
+            return {"bound": BOUND.row(centre=X.p, radius=radius, ahead=row[AHEAD_COLUMN], half=half, axes=X.R)}
 
         return mapped(
             one,

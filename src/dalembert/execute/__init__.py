@@ -26,7 +26,7 @@ from .identity import code, content
 from .interruption import Interrupted
 from .memory import empty
 from .program import Program, Repetition
-from .recent import Recent
+from .recent import Recent, RecentSame
 from .registry import backend_names, register_backend, running_on
 from .summary import one_line
 
@@ -36,6 +36,7 @@ __all__ = [
     "Interrupted",
     "Program",
     "Recent",
+    "RecentSame",
     "Repetition",
     "backend_names",
     "batch_shape",

@@ -1,10 +1,13 @@
-"""A cache of the most recently used items, by key."""
+"""Caches of the most recently used items: by key, or by the identity of objects."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet
+
+T = TypeVar("T")
 
 
 class Recent:
@@ -35,7 +38,31 @@ class Recent:
         return item
 
 
-_every: WeakSet[Recent] = WeakSet()
+class RecentSame:
+    """What was prepared for the last `size` groups of objects, recognised by their identity: no digest is computed.
+
+    For large objects that do not change and that are asked for in every call, as models and lists of candidates.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._items: deque[tuple[tuple[Any, ...], Any]] = deque(maxlen=size)
+        _every.add(self)
+
+    def clear(self) -> None:
+        """Drop all items."""
+        self._items.clear()
+
+    def get(self, objects: tuple[Any, ...], prepare: Callable[[], T]) -> T:
+        """The item of these very objects, prepared now if it is new."""
+        for known, item in tuple(self._items):
+            if len(known) == len(objects) and all(a is b for a, b in zip(known, objects, strict=True)):
+                return item
+        item = prepare()
+        self._items.append((objects, item))
+        return item
+
+
+_every: WeakSet[Recent | RecentSame] = WeakSet()
 
 
 def forget() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from dalembert import algorithms
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, code
+from dalembert.execute import Call, Recent, RecentSame, code
 from dalembert.functions.dynamics import open_tree
 from dalembert.functions.guards import function_call
 from dalembert.model import Model
@@ -51,7 +49,7 @@ def _soft_dynamics(
     def looked_up() -> Call:
         return _recent.get(code(tree, element), lambda: _soft_call(tree, element))
 
-    call = _at_once(model, element, looked_up) if contact.terrain is None else looked_up()  # its code may change
+    call = _last.get((model, element), looked_up) if contact.terrain is None else looked_up()  # its code may change
     x = call(q, v, tau, **keywords)
     force = x[..., nv : nv + 3 * count]
     return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
@@ -65,19 +63,7 @@ def _soft_call(model: Model, element: MujocoConstraints) -> Call:
     return function_call(model, "contact_dynamics", {"q": model.nq, "v": model.nv, "tau": model.nv}, compute)
 
 
-T = TypeVar("T")
-_recent = Recent(64)
-_last: deque[tuple[Model, Any, Any]] = deque(maxlen=8)
-
-
-def _at_once(model: Model, owner: Any, make: Callable[[], T]) -> T:
-    """make(), or what it gave in one of the last calls with this very model and owner, without looking into these."""
-    for known, of_owner, made in tuple(_last):
-        if known is model and of_owner is owner:
-            return made
-    made = make()
-    _last.append((model, owner, made))
-    return made
+_recent, _last = Recent(64), RecentSame(8)
 
 
 def _called(model: Model, contact: Contact) -> tuple[Call, int]:
@@ -87,7 +73,7 @@ def _called(model: Model, contact: Contact) -> tuple[Call, int]:
     def looked_up() -> tuple[Call, int]:
         return _recent.get(code(model, contact, patches), lambda: _compiled(model, contact))
 
-    return _at_once(model, patches, looked_up)
+    return _last.get((model, patches), looked_up)
 
 
 def _compiled(model: Model, contact: Contact) -> tuple[Call, int]:

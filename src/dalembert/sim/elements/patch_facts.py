@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.contact import ContactLaw, Patch
+from dalembert.execute import RecentSame
 
 
 class PatchFacts:
@@ -54,16 +54,12 @@ class PatchFacts:
         return tuple(parts.values()), np.array(numbers), np.array(ids), "\n".join(self.names)
 
 
-_recent: deque[PatchFacts] = deque(maxlen=8)
+_recent = RecentSame(8)
 
 
 def facts_of(patches: tuple[Patch, ...]) -> PatchFacts:
     """The facts of patches; kept for the same ones, which steps and rollouts ask for again and again."""
-    for known in tuple(_recent):
-        if known.patches is patches:
-            return known
-    _recent.append(PatchFacts(patches))
-    return _recent[-1]
+    return _recent.get((patches,), lambda: PatchFacts(patches))
 
 
 def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms.gather import gathered
 from dalembert.errors import DalembertError
+from dalembert.execute import RecentSame
 from dalembert.linear import factor, nonzeros
 from dalembert.model import Body, Model
 from dalembert.model.aligned import AlignedFrames
@@ -41,14 +41,15 @@ class LinkedModel(NamedTuple):
         return applied._replace(forces=applied.forces[self.v], wrenches=wrenches)
 
 
-_recent: deque[tuple[Model, LinkedModel]] = deque(maxlen=8)
+_recent = RecentSame(8)
 
 
 def linked_model(model: Model, loose: Sequence[Body]) -> LinkedModel:
     """The model without loose bodies; kept for the same model."""
-    for known, linked in tuple(_recent):
-        if known is model:
-            return linked
+    return _recent.get((model,), lambda: _without(model, loose))
+
+
+def _without(model: Model, loose: Sequence[Body]) -> LinkedModel:
     apart = {body.index for body in loose}
     kept = [body for body in model.bodies if body.index not in apart]
     index = {body.index: k for k, body in enumerate(kept)}
@@ -66,8 +67,7 @@ def linked_model(model: Model, loose: Sequence[Body]) -> LinkedModel:
 
     bodies = tuple(moved(body) for body in kept)
     alone = replace(model, bodies=bodies, frames=(), closures=(), actuators=(), keyframes=(), joint_force_limits=())
-    _recent.append((model, LinkedModel(replace(alone, exclusions=(), mujoco=None), q, v, index)))
-    return _recent[-1][1]
+    return LinkedModel(replace(alone, exclusions=(), mujoco=None), q, v, index)
 
 
 class Links(Bodies):
