@@ -97,9 +97,10 @@ def passing(
         overlaps = at.f < -level
         approaches = logical_and(logical_not(overlaps), at.rate < 0.0)
         low, high = where(approaches, at.flat(), low), where(approaches, high, at.flat())
-        bounded, meets, normal, share = _outcome(_restored(low), _restored(high), level)
-        places = [low[k : k + 3] + share * (high[k : k + 3] - low[k : k + 3]) for k in (6, 9)]
-        on_a, on_b = _first(a, ways[0].start, -normal, places[0]), _first(b, from_b, normal, places[1])
+        before, after = _restored(low), _restored(high)
+        bounded, meets, normal, share = _outcome(before, after, level)
+        near_a, near_b = before.a + share * (after.a - before.a), before.b + share * (after.b - before.b)
+        on_a, on_b = _first(a, ways[0].start, -normal, near_a), _first(b, from_b, normal, near_b)
         passes = logical_and(bounded, dot(normal, on_a - on_b) - radius >= -level)
         ends = logical_and(approaches, at.t >= 1.0)  # the least distance is that at the end
         best, settled = np.concatenate([normal, on_a, on_b]), logical_or(logical_or(passes, meets), ends)

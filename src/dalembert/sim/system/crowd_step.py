@@ -19,7 +19,6 @@ from dalembert.contact.gathering import Motions, freedom_signs, law_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
-    BodyContacts,
     Carrier,
     ConstraintImpulses,
     CrowdProblem,
@@ -31,7 +30,7 @@ from dalembert.linear import (
     solved_crowd,
 )
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, lookup, maximum, sqrt, visit, where
+from dalembert.math import lookup, maximum, sqrt, visit, where
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import ContactImpulses, Situated, Solved, counts, finer_tolerance, state_after, without_gain
@@ -39,7 +38,7 @@ from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .one_contact import Asked, Last, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
-from .scene_step import FINEST, NOTHING, LooseBodies, Moving, SceneImpulses, Side
+from .scene_step import FINEST, NOTHING, LooseBodies, Moving, SceneImpulses, Side, rows_of_bodies
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -90,6 +89,12 @@ class LinkImpulses(SceneImpulses):
         self.loose_count = len(bodies.loose)
         self.signs = np.concatenate([freedom_signs(linked.model, pairs), np.zeros((1, len(motions.freedoms)))])
         super().__init__(*scene)
+
+    def sweeps(self, bouncing: bool, finer: Any, joints: int = 0) -> Sweeps:
+        """The contacts as `linear` takes them; joints: rows of the table of velocities before those of bodies."""
+        n, parts = len(self.moving.motion), self.problem_columns(LinkContacts._fields, bouncing)
+        contacts = LinkContacts(loose=rows_of_bodies(self.loose, joints, n), **parts)
+        return LinkSweeps(contacts, joints + n, self.element.contact.tolerance, finer)
 
     def _pushing_links(self, touching: Touching, remembered: dict[str, np.ndarray]) -> Any:
         """How many contacts of links pushed in the step before."""
@@ -176,24 +181,7 @@ class CrowdImpulses(ContactImpulses):
         self.loose_changes = np.zeros((len(scene.loose), SIZE))
 
     def _problem(self, bouncing: bool, finer: Any) -> CrowdProblem:
-        kinds: list[Sweeps] = []
-        n, tolerance = len(self.moving.motion), self.element.contact.tolerance
-        for kind in self.kinds:
-            columns, touching = kind.columns, kind.touching
-            c = columns["c" if bouncing or not kind.bounces else "c_plain"]
-            shared: dict[str, Any] = {"c": c, "about": kind.about, "count": touching.count}
-            if isinstance(kind, LinkImpulses):
-                names = set(LinkContacts._fields) & set(columns) - {"c"}
-                loose = _rows_of(kind.loose, self.joints, n)
-                shared |= {name: columns[name] for name in names}
-                contacts = LinkContacts(loose=loose, **shared)
-                kinds.append(LinkSweeps(contacts, self.joints + n, tolerance, finer))
-            else:
-                names = set(BodyContacts._fields) & set(columns) - {"c"}
-                first, second = (_rows_of(x, self.joints, n) for x in touching.bodies.T)
-                shared |= {name: columns[name] for name in names} | {"group": touching.group}
-                both = BodyContacts(first=first, second=second, **shared)
-                kinds.append(Sweeps(both, self.joints + n, tolerance, finer))
+        kinds = [kind.sweeps(bouncing, finer, self.joints) for kind in self.kinds]
         return CrowdProblem(kinds, self._joint_rows(), self.moving.inertia)
 
     def _joint_rows(self) -> Rows:
@@ -297,8 +285,3 @@ def whitened(Y: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Rows Y (m, n) of Y = L⁻¹ Jᵀ in coordinates with the inertia 1, with zeros behind them up to whole rows of six."""
     more = -len(r) % SIZE
     return np.concatenate([Y * np.array([sqrt(x) for x in r]), np.zeros((len(Y), more))], axis=1)
-
-
-def _rows_of(numbers: np.ndarray, joints: int, n: int) -> np.ndarray:
-    """Rows of the table of the first n bodies by number, which lie behind those of joints; −1 of others: none."""
-    return np.array([where(logical_and(x >= 0.0, x < float(n)), x + float(joints), -1.0) for x in numbers])

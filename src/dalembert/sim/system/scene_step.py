@@ -7,6 +7,7 @@ constant over the kick.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from dalembert.linear import (
     nonzeros,
     solved_bodies,
 )
-from dalembert.math import clip, maximum, visit, where
+from dalembert.math import clip, logical_and, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3
 
@@ -201,22 +202,12 @@ class SceneImpulses:
     def solved(self, accounts: bool) -> SceneSolution:
         """All impulses on their laws; accounts: with the heat that they make."""
         columns, contact, count = self.columns, self.element.contact, self.touching.count
-        n, m = len(self.moving.motion), len(self.about)
-        motion = largest_size(columns["before"], count)
+        m, motion = len(self.about), largest_size(columns["before"], count)
         finer = finer_tolerance(contact.tolerance, motion, self.memory.passes, FINEST)
-
-        def sweeps(bouncing: bool) -> Sweeps:
-            c = columns["c" if bouncing or not self.bounces else "c_plain"]
-            first, second = self.touching.bodies.T
-            parts = {name: columns[name] for name in BodyContacts._fields if name in columns and name != "c"}
-            parts |= {"first": first, "second": second, "group": self.touching.group}
-            contacts = BodyContacts(c=c, about=self.about, count=count, **parts)
-            return Sweeps(contacts, n, contact.tolerance, finer)
-
-        problem = sweeps(True)
+        problem = self.sweeps(True, finer)
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
-            sweeping, start = problem if bouncing else sweeps(False), (columns["p"], columns["slip"])
+            sweeping, start = problem if bouncing else self.sweeps(False, finer), (columns["p"], columns["slip"])
             return solved_bodies(sweeping, self.moving.inertia, *start, contact.tolerance, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
@@ -251,6 +242,23 @@ class SceneImpulses:
             **numbers,
         )
         return SceneSolution(w, memory, lost)
+
+    def sweeps(self, bouncing: bool, finer: Any, joints: int = 0) -> Sweeps:
+        """The contacts as `linear` takes them; joints: rows of the table of velocities before those of bodies."""
+        n, (first, second) = len(self.moving.motion), self.touching.bodies.T
+        if joints:
+            first, second = rows_of_bodies(first, joints, n), rows_of_bodies(second, joints, n)
+        parts = self.problem_columns(BodyContacts._fields, bouncing) | {"group": self.touching.group}
+        return Sweeps(
+            BodyContacts(first=first, second=second, **parts), joints + n, self.element.contact.tolerance, finer
+        )
+
+    def problem_columns(self, names: Sequence[str], bouncing: bool) -> dict[str, Any]:
+        """Of the columns those with some names, and what else both kinds of contacts have."""
+        columns = {name: self.columns[name] for name in names if name in self.columns}
+        if self.bounces and not bouncing:
+            columns["c"] = self.columns["c_plain"]
+        return columns | {"about": self.about, "count": self.touching.count}
 
     def start_columns(self, last: Last) -> dict[str, Any]:
         """Of one contact: from where the iteration starts, and the approach that has waited for its rebound."""
@@ -350,6 +358,11 @@ class SceneImpulses:
         start = {"impact": 0.0, "friction": 0.0, "lift": 0.0}
         heat = visit(step, items | {"p": p, "du": changes}, NOTHING, carry=start, count=self.touching.count)
         return heat["impact"], heat["friction"], heat["lift"]
+
+
+def rows_of_bodies(numbers: np.ndarray, joints: int, n: int) -> np.ndarray:
+    """Rows of the table of the first n bodies by number, which lie behind those of joints; −1 of others: none."""
+    return np.array([where(logical_and(x >= 0.0, x < float(n)), x + float(joints), -1.0) for x in numbers])
 
 
 class Side:
