@@ -23,6 +23,9 @@ from .drift import still
 from .impulses import RECOVERED, Loops, opened, row_laws
 
 if TYPE_CHECKING:
+    from dalembert.algorithms import ServoStep
+
+    from .constraints import Rows
     from .system import Applied, System
 
 ROUNDING = 1e-10  # of the energies that impulses exchange: a gain that is none
@@ -41,21 +44,29 @@ class Bodies:
     def __init__(
         self, system: System, frames: AlignedFrames, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
     ) -> None:
-        self.frames, self.model, self.h, model = frames, frames.model, h, system.model
-        self.q = frames.coordinates(q)
+        self.frames, self.model, self.h, model = frames, frames.model, h, frames.model
+        self.q = self._coordinates(q)
         self.damping = gathered(model, [b.joint.damping for b in model.bodies])
         stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
-        self.M = algorithms.mass_matrix(self.model, self.q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
-        self.servos = system.servo_step(t, h, q, e, u, self.M)
+        self.M = algorithms.mass_matrix(model, self.q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
+        self.servos = self._servo_step(system, t, q, e, u)
         if self.servos is not None:
             self.M = self.M + self.servos.inertia
-        self.mass = factor(self.M, range(model.nv)[::-1])
-        v, z, always = system.layout.velocity(e), system.layout.states(e), system.permanent_count
-        self.rows = system.constraint_rows(t, q, v, z)
+        self.mass, always = factor(self.M, range(model.nv)[::-1]), system.permanent_count
+        self.rows = self._rows(system, t, q, e)
         self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
         self.loops: Loops | None = None
         if always:
             self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
+
+    def _coordinates(self, q: np.ndarray) -> np.ndarray:
+        return self.frames.coordinates(q)
+
+    def _servo_step(self, system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> ServoStep | None:
+        return system.servo_step(t, self.h, q, e, u, self.M)
+
+    def _rows(self, system: System, t: Any, q: np.ndarray, e: np.ndarray) -> Rows:
+        return system.constraint_rows(t, q, system.layout.velocity(e), system.layout.states(e))
 
     def kick(self, v: np.ndarray, applied: Applied) -> np.ndarray:
         """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle.

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.gather import gathered
 from dalembert.errors import DalembertError
 from dalembert.execute import RecentSame
-from dalembert.linear import factor, nonzeros
+from dalembert.linear import nonzeros
 from dalembert.model import Body, Model
 from dalembert.model.aligned import AlignedFrames
 from dalembert.spatial import Pose
 
 from .contact_problem import Bodies
-from .impulses import Loops
 
 if TYPE_CHECKING:
+    from dalembert.algorithms import ServoStep
+
+    from .constraints import Rows
     from .system import Applied, System
 
 
@@ -76,29 +76,26 @@ class Links(Bodies):
     def __init__(
         self, system: System, linked: LinkedModel, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
     ) -> None:
-        model, columns, whole = linked.model, linked.v, system.model
+        self.linked, model = linked, linked.model
         here = tuple(Pose.identity() for _ in model.bodies)
-        self.frames, self.model, self.h = AlignedFrames(model, np.zeros(model.nq), here), model, h
-        self.q = q[linked.q]
-        self.damping = gathered(model, [b.joint.damping for b in model.bodies])
-        stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
-        self.M = algorithms.mass_matrix(model, self.q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
-        inertia = np.eye(whole.nv).astype(object)
-        inertia[np.ix_(columns, columns)] = self.M
-        self.servos = self.whole_servos = system.servo_step(t, h, q, e, u, inertia)
-        if self.whole_servos is not None:
-            servo_inertia = self.whole_servos.inertia[np.ix_(columns, columns)]
-            self.servos = self.whole_servos._replace(force=self.whole_servos.force[columns], inertia=servo_inertia)
-            self.M = self.M + servo_inertia
-        self.mass = factor(self.M, range(model.nv)[::-1])
-        v, z, always = system.layout.velocity(e), system.layout.states(e), system.permanent_count
-        self.whole_rows = system.constraint_rows(t, q, v, z)
-        _check_rows(whole, self.whole_rows.J, columns)
-        self.rows = self.whole_rows._replace(J=self.whole_rows.J[:, columns])
-        self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
-        self.loops = None
-        if always:
-            self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
+        super().__init__(system, AlignedFrames(model, np.zeros(model.nq), here), t, h, q, e, u)
+
+    def _coordinates(self, q: np.ndarray) -> np.ndarray:
+        return q[self.linked.q]
+
+    def _servo_step(self, system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> ServoStep | None:
+        at = np.ix_(self.linked.v, self.linked.v)
+        inertia = np.eye(system.model.nv).astype(object)
+        inertia[at] = self.M
+        self.whole_servos = servos = system.servo_step(t, self.h, q, e, u, inertia)
+        if servos is None:
+            return None
+        return servos._replace(force=servos.force[self.linked.v], inertia=servos.inertia[at])
+
+    def _rows(self, system: System, t: Any, q: np.ndarray, e: np.ndarray) -> Rows:
+        self.whole_rows = super()._rows(system, t, q, e)
+        _check_rows(system.model, self.whole_rows.J, self.linked.v)
+        return self.whole_rows._replace(J=self.whole_rows.J[:, self.linked.v])
 
 
 def _check_rows(model: Model, J: np.ndarray, columns: np.ndarray) -> None:
