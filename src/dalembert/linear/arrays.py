@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, visit, where
 
-NOTHING = np.zeros((1, 1))  # a table that is not used
+NOTHING = np.zeros((1, 1))  # the table of a visit that needs none
 
 
 def largest_and_total(x: np.ndarray, y: np.ndarray, count: Any) -> tuple[Any, Any]:

@@ -17,11 +17,11 @@ import numpy as np
 
 from dalembert.math import lookup, map, repeat, take, visit, where
 
+from .arrays import NOTHING
 from .general import solve
 
 SIZE = 6
 SUBTRACTED, MULTIPLIED, INVERTED = 0.0, 1.0, 2.0  # kinds of operations
-NOTHING = np.zeros((1, 1))  # a table that is not used
 
 
 class Elimination(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.math import logical_and, minimum, repeat, take, visit, where
 
-from .arrays import largest_size
+from .arrays import NOTHING, largest_size
 from .columns import Columns
 
 PASSES = 64  # over all contacts, there and back, at most
@@ -136,7 +136,7 @@ def fitting_islands(flags: np.ndarray, labels: np.ndarray, most: int) -> np.ndar
         return {"taken": where(taken, 1.0, 0.0), "total": total + where(taken, size, 0.0)}
 
     items = {"flag": flags[:, 0], "size": sizes}
-    return visit(fits, items, np.zeros((1, 1)), carry={"total": 0.0})["taken"][:, None]
+    return visit(fits, items, NOTHING, carry={"total": 0.0})["taken"][:, None]
 
 
 def gathered(

@@ -29,6 +29,7 @@ from dalembert.linear import (
     largest_size,
     solved_crowd,
 )
+from dalembert.linear.arrays import NOTHING
 from dalembert.math import abs as absolute
 from dalembert.math import lookup, maximum, sqrt, visit, where
 
@@ -38,7 +39,7 @@ from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .one_contact import Asked, Last, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
-from .scene_step import FINEST, NOTHING, LooseBodies, Moving, SceneImpulses, Side, rows_of_bodies
+from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, Side, rows_of_bodies
 
 if TYPE_CHECKING:
     from .system import Applied, System

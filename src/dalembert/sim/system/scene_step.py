@@ -27,6 +27,7 @@ from dalembert.linear import (
     nonzeros,
     solved_bodies,
 )
+from dalembert.linear.arrays import NOTHING
 from dalembert.math import clip, logical_and, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3
@@ -40,7 +41,6 @@ from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_
 if TYPE_CHECKING:
     from .system import Applied, System
 
-NOTHING = np.zeros((1, 1))  # a table that is not used
 FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at rest
 HALF = np.triu_indices(3)  # of a symmetric matrix
 MOTION = Columns(centre=(3,), light=(), mobility=(6,), before=(6,), kick=(6,))  # of a row: see `Moving`
