@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -169,3 +170,34 @@ def test_unit_tests_mirror_the_source():
         subject = ROOT / "src" / "dalembert" / room / name
         exists = subject.is_dir() or subject.with_suffix(".py").is_file()
         assert exists or name in SUBJECTS.get(room.as_posix(), ()), f"{path}: no such file in src/dalembert/{room}"
+
+
+MAPPED = (  # rooms with many files: the docstring of their __init__ lists them in the order of reading
+    "backends/llvm",
+    "collision",
+    "contact",
+    "execute",
+    "graph",
+    "linear",
+    "sim/elements",
+    "sim/rollout",
+    "sim/system",
+)
+
+
+def off_the_map(room: Path) -> set[str]:
+    """Files of a room that the docstring of its __init__ does not name; `name_*` there stands for all of that kind."""
+    guide = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    words = set(re.findall(r"[a-z_0-9]+\*?", guide))
+    kinds = [word[:-1] for word in words if word.endswith("*")]
+    files = {path.stem for path in room.glob("*.py")} - {"__init__"}
+    return {name for name in files - words if not any(name.startswith(kind) for kind in kinds)}
+
+
+def test_maps_of_rooms_name_all_their_files(tmp_path):
+    for room in MAPPED:
+        assert not off_the_map(ROOT / "src/dalembert" / room), f"{room}/__init__.py: say when to read these"
+    (tmp_path / "__init__.py").write_text('"""First `a`, then b_*."""')
+    for name in ("a", "b_one", "c"):
+        (tmp_path / f"{name}.py").touch()
+    assert off_the_map(tmp_path) == {"c"}

@@ -1,4 +1,17 @@
-"""Signed distances between shapes, with witness points and normals, on plain scalars."""
+"""Signed distances between shapes, with witness points and normals, on plain scalars.
+
+In the order of reading:
+
+    witness, distance               nearest points of two shapes: the record, and which method serves which pair
+    lines, ellipsoids               closed forms, and Newton's method for ellipsoids
+    gjk, axes, penetration          convex shapes apart, overlapping with corners, and with one of them round
+    cores, features, supports, hulls, directions   what these loop over: corners, edges, faces, farthest points
+    conditional                     work that is skipped in states that do not need it
+    polish, curvature               answers made exact, and their slopes
+    patches → passing               several points of two faces; shapes that meet or pass each other within a step
+    ground, candidates              the ground, and the points of each shape that may touch it
+    pairs, bounds, broad, groups    which shapes can touch, which pairs come near, many pairs in one loop
+"""
 
 from .candidates import ground_points
 from .distance import distance

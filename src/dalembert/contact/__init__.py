@@ -1,4 +1,21 @@
-"""Contact laws: which shapes may touch, what they are made of, and the forces between them."""
+"""Contact laws: which shapes may touch, what they are made of, and the forces between them.
+
+In the order of reading:
+
+    contact, materials, laws     settings as people write them; which numbers hold between two shapes
+    candidates → meshes          which points of a robot may touch, with gap and normal; meshes as convex hulls
+    rows                         velocities of touching points as rows of the robot's velocities
+    compliant                    forces of springs and smooth friction
+
+Rigid contact is solved in time steps (`sim.system.contact_step`). Where candidates are many, a step finds those few
+that may touch in it:
+
+    gathering, clearance         candidates in slots, in every state others; what is out of reach of the ground
+    bounds, scene                pairs whose bounds come near each other, of loose bodies and of links
+
+    support                      zero-moment point and support polygon
+    mujoco_*                     MuJoCo's model: mujoco_candidates → mujoco_points, …, mujoco_rows → mujoco_solver
+"""
 
 from .candidates import Patch, candidates
 from .contact import Contact

@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.algorithms.kinematics import chain, poses
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
+from dalembert.linear import Columns
 from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
@@ -27,8 +28,8 @@ from .laws import ContactLaw
 from .rows import Rows, tangent_frame
 
 NOBODY = -1.0  # the number in an empty slot
-APART = 1.0  # [m] gap of an empty slot
 NOWHERE = np.zeros(3)
+POINT = Columns(gap=(), position=(3,), normal=(3,), aside=(3,))  # how a row of a table has a point: see `Points`
 NEAR = 2e-3  # [m] a gap up to which a candidate gets a slot whatever its speed
 WRITTEN_OUT = 300  # candidates
 AHEAD = 2.0  # steps: one that closes its gap within so many at its speed gets a slot
@@ -55,13 +56,12 @@ def points(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
     rows: dict[int, np.ndarray] = {}
     for members in groups.values():
         rows |= dict(zip(members, _group([patches[k] for k in members], X, later), strict=True))
-    every = np.concatenate([rows[k] for k in range(len(patches))])
-    aside = None if later is None else every[:, 7:]
-    return Points(every[:, 0], every[:, 1:4], every[:, 4:7], aside)
+    found = Points(**POINT.named(np.concatenate([rows[k] for k in range(len(patches))])))
+    return found._replace(aside=None) if later is None else found
 
 
 def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None) -> list[np.ndarray]:
-    """(points, 10) of each of some patches that differ in sizes and places alone: gap, position, normal, aside."""
+    """Rows of `POINT` (points, 10) of each of some patches that differ in sizes and places alone."""
     first = patches[0]
     moving = later if later is not None and first.passes_by else None
     shapes, others = [patch.shape for patch in patches], [patch.other for patch in patches]
@@ -332,10 +332,10 @@ class Slot(NamedTuple):
 
 def in_slots(found: Points, numbers: np.ndarray, count: Any) -> Slot:
     """The candidates with numbers (k,), the first `count` of them, as arrays with k rows."""
-    parts = [found.gap[:, None], found.position, found.normal, *([] if found.aside is None else [found.aside])]
-    rows = _rows(np.concatenate(parts, axis=1), numbers, count)
-    aside = np.zeros((len(numbers), 3)) if found.aside is None else rows[:, 7:]
-    return Slot(numbers, rows[:, 0], rows[:, 1:4], rows[:, 4:7], aside)
+    known = {name: x for name, x in found._asdict().items() if x is not None}
+    layout = Columns.of(known)
+    rows = layout.named(_rows(layout.table(**known), numbers, count))
+    return Slot(numbers, **{"aside": np.zeros((len(numbers), 3))} | rows)
 
 
 def known_before(
@@ -349,15 +349,11 @@ def known_before(
     def entered(_: Any, one_more: Any, slot: Any) -> dict[str, Any]:
         return {"rows": np.array([[slot]]), "to": np.array([one_more - 1.0])}
 
-    k = len(before)
+    k, layout = len(before), Columns.of(memory)
     items = {"one_more": before, "slot": np.arange(float(k))}
     slots = visit(entered, items, np.full((candidates, 1), NOBODY))["table"]
     places = _rows(slots, numbers, count)[:, 0]
-    arrays = {name: x[:k].reshape(k, int(np.prod(x.shape[1:]))) for name, x in memory.items()}
-    rows = _rows(np.concatenate(list(arrays.values()), axis=1), places, count)
-    ends = np.cumsum([x.shape[1] for x in arrays.values()])
-    parts = np.split(rows, ends[:-1], axis=1)
-    return {name: part.reshape(len(numbers), *memory[name].shape[1:]) for name, part in zip(arrays, parts, strict=True)}
+    return layout.named(_rows(layout.table(**{name: x[:k] for name, x in memory.items()}), places, count))
 
 
 def _rows(table: np.ndarray, numbers: np.ndarray, count: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
-from dalembert.linear import coloured, ordered
+from dalembert.linear import Columns, coloured, ordered
 from dalembert.math import lookup, minimum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Closure, Model
@@ -37,7 +37,8 @@ POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
 CROWD = 4  # loose bodies beside links from which on they are looped over
 POSE = 12  # numbers of a pose: rotation, position
-WIDTH = 13  # numbers of a row: a pose, and how far a body may move; or a contact
+CONTACT = Columns(number=(), bodies=(2,), gap=(), position=(3,), normal=(3,), aside=(3,))  # of a row: see `Touching`
+WIDTH = CONTACT.width  # numbers of a row, also of a body: its pose, and how far it may move
 
 
 class Touching(NamedTuple):
@@ -192,10 +193,9 @@ class Scene:
         rows, room = table[bodies:], float(self.room)
         lost = lost + where(count > room, count - room, 0.0)
         count = minimum(count, room)
-        colours = coloured(rows[:, 1:3], count, self.world)
-        rows = ordered(rows, colours.place, count)
-        parts = rows[:, 0], rows[:, 1:3], rows[:, 3], rows[:, 4:7], rows[:, 7:10], rows[:, 10:]
-        return Touching(*parts, colours.group, count, lost)
+        colours = coloured(CONTACT.named(rows)["bodies"], count, self.world)
+        contacts = CONTACT.named(ordered(rows, colours.place, count))
+        return Touching(**contacts, group=colours.group, count=count, lost=lost)
 
     def _in_pairs(
         self, group: _Group, placed: np.ndarray, later: np.ndarray, table: np.ndarray, count: Any
@@ -326,7 +326,7 @@ def _contact(
     number: Any, bodies: Sequence[Any], gap: Any, position: np.ndarray, normal: np.ndarray, aside: Any = NOWHERE
 ) -> np.ndarray:
     """The row of a contact."""
-    return np.array([number, *bodies, gap, *position, *normal, *aside])
+    return CONTACT.row(number=number, bodies=bodies, gap=gap, position=position, normal=normal, aside=aside)
 
 
 def _looked_up(table: np.ndarray, number: Any) -> np.ndarray:

@@ -1,6 +1,15 @@
 """Scalar expression graphs: tracing, folding and sharing, differentiation, scheduling, loops. No robotics.
 
 `trace` turns a Python function into a `Function`; a backend turns that into something that runs.
+
+In the order of reading:
+
+    operations, scalar → folding    what every operation means; traced scalars, shared and folded as they are made
+    function → capture              a traced function, the loop that repeats one; functions traced within others
+    compound: calls, repeat, scan, visit → visit_parts, product, lookup      what is more than one operation
+    differentiate, linearise, transform, substitute, copying                 functions from functions
+    schedule, pressure, sinking     the order in which nodes are computed, and branches that take in what they need
+    collection                      tracing without garbage collection
 """
 
 from .calls import call

@@ -1,7 +1,25 @@
-"""Linear systems of numbers or traced scalars, eliminated entry by entry: traced, each becomes straight-line code.
+"""Linear systems of numbers or traced scalars, and the laws of constraints and contact, solved with them.
 
-Entries that are the constant 0 take part in nothing: a factor costs what its pattern costs. The order of elimination is
-that of the matrix, or one that keeps factors sparse (`elimination_order`).
+Systems are eliminated entry by entry: traced, each becomes straight-line code. Entries that are the constant 0 take
+part in nothing, so that a factor costs what its pattern costs. The order of elimination is that of the matrix, or one
+that keeps factors sparse (`elimination_order`).
+
+In the order of reading:
+
+    zeros, order, symmetric, general      entries that are 0; L D Lᵀ and its order; systems that are not symmetric
+    quadratic, stages                     quadratic programs; linear-quadratic problems in stages
+    row_laws, cones                       the law of one impulse; the law of one contact with friction
+    impulses → iteration                  all at once: what is solved, and the sweeps and Newton steps that solve it
+    cold_start, dry_friction              the same where nothing is known of a step before; of dry friction alone
+
+and then, for many contacts, loops whose code is emitted once:
+
+    columns, arrays                       tables with named columns; sums and choices over large arrays
+    looped                                contacts of one robot
+    body_impulses → contact_motion        contacts of loose bodies: sweeps over them, and how each moves its two bodies
+    body_problem → body_parts, islands    Newton steps for those that sweeps do not settle, island by island
+    block_elimination, colours            the systems of these steps; which contacts can be solved for side by side
+    crowd → contact_kinds, link_contacts  loose bodies and robots together; crowd_part: those that are not settled
 """
 
 from .arrays import by_contact, flat, largest_size
@@ -9,6 +27,7 @@ from .body_impulses import BodyContacts, Sweeps
 from .body_problem import solved_bodies
 from .cold_start import impulses_from_rest
 from .colours import coloured, ordered
+from .columns import Columns
 from .cones import contact_error
 from .crowd import CrowdProblem
 from .crowd_part import solved_crowd
@@ -38,6 +57,7 @@ __all__ = [
     "SHARED",
     "BodyContacts",
     "Carrier",
+    "Columns",
     "ConstraintImpulses",
     "CrowdProblem",
     "DryFriction",

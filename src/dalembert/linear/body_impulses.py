@@ -25,7 +25,7 @@ from .arrays import chosen, largest_and_total, largest_size
 from .cones import Block, contact_impulse
 from .contact_motion import ContactMotion, motion_block
 from .iteration import settled
-from .row_laws import ANY, Law, row_impulse
+from .row_laws import ANY, moment_law, row_impulse
 
 SWEEPS = 400  # at most
 SLIPS = 12  # steps towards the slip of one contact, at most
@@ -100,16 +100,16 @@ class _Pass(NamedTuple):
 
 
 class _There(NamedTuple):
-    """After a sweep from the first contact to the last, which began at `begin` and w_begin; moved (k,): velocities."""
+    """After a sweep from the first contact to the last, which began at `start` and w_start; moved (k,): velocities."""
 
     p: np.ndarray
     slip: np.ndarray
-    begin: np.ndarray
+    start: np.ndarray
     along: np.ndarray
     best_p: np.ndarray
     best_slip: np.ndarray
     w: np.ndarray
-    w_begin: np.ndarray
+    w_start: np.ndarray
     w_along: np.ndarray
     best_w: np.ndarray
     moved: np.ndarray
@@ -206,42 +206,37 @@ class Sweeps:
 
         def moved_on(w: Any, along: Any, best: Any) -> dict[str, Any]:
             kept = where(lost, 0.0, last.share * along)
-            return {"begin": where(lost, best, w + kept), "along": kept, "best": where(better, w, best)}
+            return {"start": where(lost, best, w + kept), "along": kept, "best": where(better, w, best)}
 
         bodies = {"w": last.w.ravel(), "w_along": last.w_along.ravel(), "best_w": last.best_w.ravel()}
-        w_begin, w_along, best_w = (x.reshape(-1, 6) for x in map(moved_on, bodies).values())
+        w_start, w_along, best_w = (x.reshape(-1, 6) for x in map(moved_on, bodies).values())
 
         def begin(p: Any, slip: Any, along: Any, best_p: Any, best_slip: Any) -> tuple[Any, Any, dict[str, Any]]:
             kept = where(lost, 0.0, last.share * along)
             start = where(lost, best_p, p + kept)
             best = {"best_p": where(better, p, best_p), "best_slip": where(better, slip, best_slip)}
-            return start, where(lost, best_slip, slip), {"begin": start, "along": kept} | best
+            return start, where(lost, best_slip, slip), {"start": start, "along": kept} | best
 
         states = {name: getattr(last, name) for name in ("p", "slip", "along", "best_p", "best_slip")}
-        after = self._each(begin, lambda *_: {}, states, w_begin, False)
-        records = {name: after[name] for name in ("p", "slip", "begin", "along", "best_p", "best_slip", "moved")}
-        return _There(**records, w=after["table"], w_begin=w_begin, w_along=w_along, best_w=best_w)
+        after = self._each(begin, _nothing_more, states, w_start, False)
+        records = {name: after[name] for name in ("p", "slip", "start", "along", "best_p", "best_slip", "moved")}
+        return _There(**records, w=after["table"], w_start=w_start, w_along=w_along, best_w=best_w)
 
     def _back(self, there: _There) -> _Back:
         """From the last contact to the first; along: all that has changed since the pass began, and before."""
 
-        def begin(p: Any, slip: Any, start: Any, along: Any, moved: Any) -> tuple[Any, Any, dict[str, Any]]:
-            return p, slip, {}
-
-        def add(
-            p: Any, sizes: Any, most: Any, _p: Any, _slip: Any, start: Any, along: Any, moved: Any
-        ) -> dict[str, Any]:
-            change = p - start
+        def added(new: Any, sizes: Any, most: Any, start: Any, along: Any, moved: Any, **_: Any) -> dict[str, Any]:
+            change = new - start
             return {"along": along + change, "square": (sizes * change) @ change, "most": maximum(most, moved)}
 
-        states = {name: getattr(there, name) for name in ("p", "slip", "begin", "along", "moved")}
-        after = self._each(begin, add, states, there.w, True)
+        states = {name: getattr(there, name) for name in ("p", "slip", "start", "along", "moved")}
+        after = self._each(_where_it_is, added, states, there.w, True)
         change, square = largest_and_total(after["most"], after["square"], self.contacts.count)
 
-        def moved_on(w: Any, begin: Any, along: Any) -> dict[str, Any]:
-            return {"along": along + (w - begin)}
+        def moved_on(w: Any, start: Any, along: Any) -> dict[str, Any]:
+            return {"along": along + (w - start)}
 
-        bodies = {"w": after["table"].ravel(), "begin": there.w_begin.ravel(), "w_along": there.w_along.ravel()}
+        bodies = {"w": after["table"].ravel(), "w_start": there.w_start.ravel(), "w_along": there.w_along.ravel()}
         w_along = map(moved_on, bodies)["along"].reshape(-1, 6)
         return _Back(after["p"], after["slip"], after["along"], after["table"], w_along, change, square)
 
@@ -257,30 +252,24 @@ class Sweeps:
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (n, 6) of impulses p."""
 
-        def one(rows: Any, *numbers: Any) -> dict[str, Any]:
-            *motion, p = numbers
-            contact = self.motion_of(*motion)
+        def one(rows: Any, motion: Any, p: Any) -> dict[str, Any]:
+            contact = self.motion_of(**motion)
             return {"rows": contact.moved(rows, p), "to": contact.numbers}
 
-        start = np.zeros((self.bodies, 6))
-        arrays = self.motion | {"p": p}
-        return visit(one, arrays, start, self.at, count=self.contacts.count, groups=self.contacts.group)["table"]
+        items, start = {"motion": self.motion, "p": p}, np.zeros((self.bodies, 6))
+        return visit(one, items, start, self.at, count=self.contacts.count, groups=self.contacts.group)["table"]
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
         """(k, 3 + m): what w adds to the velocities of contacts."""
 
-        def one(rows: Any, *motion: Any) -> dict[str, Any]:
-            return {"u": self.motion_of(*motion).velocity(rows)}
+        def one(rows: Any, motion: Any) -> dict[str, Any]:
+            return {"u": self.motion_of(**motion).velocity(rows)}
 
-        return visit(one, self.motion, w, self.at, count=self.contacts.count)["u"]
+        return visit(one, {"motion": self.motion}, w, self.at, count=self.contacts.count)["u"]
 
-    def one_way(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray, reverse: bool = False) -> tuple[Any, ...]:
+    def one_way(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
         """Impulses, slips and w after each contact in turn, the largest velocity that changed, and those of each."""
-
-        def begin(p: Any, slip: Any) -> tuple[Any, Any, dict[str, Any]]:
-            return p, slip, {}
-
-        after = self._each(begin, lambda *_: {}, {"p": p, "slip": slip}, w, reverse)
+        after = self._each(_where_it_is, _nothing_more, {"p": p, "slip": slip}, w, False)
         change = largest_size(after["moved"], self.contacts.count)
         return after["p"], after["slip"], after["table"], change, after["moved"]
 
@@ -298,43 +287,39 @@ class Sweeps:
         and further records. added: from the new impulses, their sizes, the velocity that changed and the states of a
         contact to further records.
         """
-        about, names = self.contacts.about, Block._fields
+        about = self.contacts.about
 
-        def one(rows: Any, *numbers: Any) -> dict[str, Any]:
-            width = len(self.motion)
-            contact = self.motion_of(*numbers[:width])
-            block = Block(*numbers[width : width + len(names)])
-            c, mu, *more = numbers[width + len(names) :]
-            state, turning = more[: len(states)], more[len(states) :]
-            before, slip, records = begin(*state)
+        def one(rows: Any, motion: Any, block: Any, c: Any, mu: Any, state: Any, turning: Any = None) -> dict[str, Any]:
+            contact, block = self.motion_of(**motion), Block(**block)
+            before, slip, records = begin(**state)
             u = c + contact.velocity(rows)
             new, slip = self._alone(block, mu, u[:3] - block.W @ before[:3], slip)
             changes = list(block.size * absolute(new - before[:3]))
             impulses, sizes = list(new), block.size
             if about:
-                reach, gains = turning
+                reach, gains = turning["reach"], turning["gains"]
                 step = np.concatenate([new - before[:3], np.zeros(len(about))])
                 u = c + contact.velocity(contact.moved(rows, step))
                 for j in range(len(about)):
-                    law = Law(0.0, 0.0, reach[j] * maximum(new[0], 0.0))
+                    law = moment_law(reach[j], new[0])
                     moment = row_impulse(law, gains[j], u[3 + j] - gains[j] * before[3 + j])
                     changes.append(gains[j] * absolute(moment - before[3 + j]))
                     impulses.append(moment)
                 sizes = np.concatenate([sizes, gains])
             after, moved = np.array(impulses), reduce(maximum, changes)
-            more_records = added(after, sizes, moved, *state)
+            records |= added(after, sizes, moved, **state)
             return {
                 "rows": contact.moved(rows, after - before),
                 "to": contact.numbers,
                 "p": after,
                 "slip": slip,
                 "moved": moved,
-            } | (records | more_records)
+            } | records
 
-        items = self.motion | {name: self.blocks[name] for name in names}
-        items |= {"c": self.contacts.c, "mu": self.contacts.mu} | {f"last {name}": x for name, x in states.items()}
+        items = {"motion": self.motion, "block": self.blocks, "c": self.contacts.c, "mu": self.contacts.mu}
+        items["state"] = states
         if about:
-            items |= {"reach": self.contacts.reach, "gains": self.gains}
+            items |= {"turning": {"reach": self.contacts.reach, "gains": self.gains}}
         return visit(one, items, w, self.at, {}, self.contacts.count, reverse, self.contacts.group)
 
     def _alone(self, block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any]:
@@ -354,5 +339,15 @@ class Sweeps:
         end = repeat(again, SLIPS, start, "done")
         return end["p"], end["slip"]
 
-    def motion_of(self, *numbers: Any) -> ContactMotion:
-        return ContactMotion(self.contacts.about, *numbers)
+    def motion_of(self, **motion: Any) -> ContactMotion:
+        """How one contact moves its bodies, from its rows of `motion`."""
+        return ContactMotion(self.contacts.about, **motion)
+
+
+def _where_it_is(p: Any, slip: Any, **_: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """A contact starts from its impulses and slip; nothing more is recorded."""
+    return p, slip, {}
+
+
+def _nothing_more(*_: Any, **__: Any) -> dict[str, Any]:
+    return {}

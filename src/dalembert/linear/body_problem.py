@@ -102,7 +102,7 @@ class BodyProblem(Problem):
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w, and the largest velocity that changed, after each contact in turn."""
-        p, slip, w, change, _ = self.sweeps.one_way(by_contact(p, 3), slip, w.reshape(-1, 6), False)
+        p, slip, w, change, _ = self.sweeps.one_way(by_contact(p, 3), slip, w.reshape(-1, 6))
         return flat(p), slip, w.ravel(), change
 
     def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
@@ -130,17 +130,16 @@ class BodyProblem(Problem):
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u; A is K of each contact: see `solve`."""
-        sweeps, motion = self.sweeps, len(self.sweeps.motion)
+        sweeps, contacts = self.sweeps, self.contacts
 
-        def one(rows: Any, *numbers: Any) -> dict[str, Any]:
-            contact = sweeps.motion_of(*numbers[:motion])
-            held, u, size, mu = numbers[motion:]
+        def one(rows: Any, motion: Any, held: Any, u: Any, size: Any, mu: Any) -> dict[str, Any]:
+            contact = sweeps.motion_of(**motion)
             p, K = yielding_contact(size, mu, np.zeros(0), held, u, give)
             push = np.array([row + side.T @ (p - held) for row, side in zip(rows, contact.rows(), strict=True)])
             return {"rows": push, "to": contact.numbers, "p": p, "K": K}
 
-        items = sweeps.motion | {"held": by_contact(held, 3), "u": by_contact(u, 3)} | self.laws
-        start, contacts = np.zeros((self.bodies, 6)), self.contacts
+        items = {"motion": sweeps.motion, "held": by_contact(held, 3), "u": by_contact(u, 3)} | self.laws
+        start = np.zeros((self.bodies, 6))
         each = visit(one, items, start, sweeps.at, count=contacts.count, groups=contacts.group)
         return Yielding(flat(each["p"]), each["K"], each["table"].ravel())
 
@@ -174,28 +173,24 @@ class BodyProblem(Problem):
 
         at = map(places, {"numbers": sweeps.at}, self.contacts.count)["places"]
 
-        def stiffer(rows: Any, at: Any, *numbers: Any) -> dict[str, Any]:
-            *motion, K = numbers
-            a, b = sweeps.motion_of(*motion).rows()
+        def stiffer(rows: Any, at: Any, motion: Any, K: Any) -> dict[str, Any]:
+            a, b = sweeps.motion_of(**motion).rows()
             more = [left.T @ K @ right for left, right in ((a, a), (b, b), (a, b), (b, a))]
             return {"rows": rows + np.array([x.ravel() for x in more]), "to": at}
 
-        items = {"at": at} | sweeps.motion | {"K": K}
+        items = {"at": at, "motion": sweeps.motion, "K": K}
         return visit(stiffer, items, table, at, count=self.contacts.count)["table"]
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact alone, were the others as they are, and what they change."""
-        names = Block._fields
 
-        def one(*numbers: Any) -> dict[str, Any]:
-            block = Block(*numbers[: len(names)])
-            mu, p, u = numbers[len(names) :]
+        def one(block: Any, mu: Any, p: Any, u: Any) -> dict[str, Any]:
+            block = Block(**block)
             new, slip, moved = chosen_contact(block, mu, np.zeros(0), block.size, p, u)
             return {"p": new, "slip": slip, "change": reduce(maximum, [moved, *(block.size * absolute(new - p))])}
 
-        items = {name: self.sweeps.blocks[name] for name in names}
-        items |= {"mu": self.contacts.mu, "p_before": by_contact(p, 3), "u": by_contact(u, 3)}
-        new = map(one, items, self.contacts.count)
+        motion = {"p_before": by_contact(p, 3), "u": by_contact(u, 3)}
+        new = map(one, {"block": self.sweeps.blocks, "mu": self.contacts.mu} | motion, self.contacts.count)
         return flat(new["p"]), new["slip"], largest_size(new["change"], self.contacts.count)
 
 

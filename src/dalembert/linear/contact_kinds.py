@@ -34,16 +34,14 @@ def _laws(kind: Sweeps) -> dict[str, np.ndarray]:
 
 def kind_yielding(kind: Sweeps, held: np.ndarray, u: np.ndarray, give: Any) -> dict[str, np.ndarray]:
     """Impulses "p" of laws that give way, K of each contact, and what pushes the rows of the table."""
-    motion = len(kind.motion)
 
-    def one(rows: Any, *numbers: Any) -> dict[str, Any]:
-        contact = kind.motion_of(*numbers[:motion])
-        held, u, size, mu, levers = numbers[motion:]
+    def one(rows: Any, motion: Any, held: Any, u: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
+        contact = kind.motion_of(**motion)
         p, K = yielding_contact(size, mu, levers, held, u, give)
         push = [row + side.T @ (p - held) for row, side in zip(rows, _sides(contact), strict=True)]
         return {"rows": np.array(push), "to": contact.numbers, "p": p, "K": K}
 
-    items = kind.motion | {"held": held, "u": u} | _laws(kind)
+    items = {"motion": kind.motion, "held": held, "u": u} | _laws(kind)
     return visit(one, items, np.zeros((kind.bodies, SIZE)), kind.at, count=kind.contacts.count)
 
 
@@ -60,15 +58,13 @@ def kind_power(kind: Sweeps, held: np.ndarray, u: np.ndarray, du: np.ndarray, gi
 
 def kind_chosen(kind: Sweeps, p: np.ndarray, u: np.ndarray) -> dict[str, Any]:
     """Impulses "p" and "slip" of each contact alone, and the velocity that changes "most"."""
-    names = Block._fields
 
-    def one(_: Any, most: Any, *numbers: Any) -> dict[str, Any]:
-        block = Block(*numbers[: len(names)])
-        p, u, size, mu, levers = numbers[len(names) :]
+    def one(_: Any, most: Any, block: Any, p: Any, u: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
+        block = Block(**block)
         new, slip, moved = chosen_contact(block, mu, levers, size, p, u)
         return {"p": new, "slip": slip, "most": reduce(maximum, [most, moved, *(size * absolute(new - p))])}
 
-    items = {name: kind.blocks[name] for name in names} | {"p before": p, "u": u} | _laws(kind)
+    items = {"block": kind.blocks, "p before": p, "u": u} | _laws(kind)
     return visit(one, items, NOTHING, carry={"most": 0.0}, count=kind.contacts.count)
 
 
@@ -97,10 +93,10 @@ def kind_stiffened(kind: Sweeps, K: np.ndarray, table: np.ndarray, n: int) -> np
     """The blocks (n², 36) of a system with Jᵀ K J of contacts."""
     places = _places(kind, n)
 
-    def one(rows: Any, places: Any, *numbers: Any) -> dict[str, Any]:
-        *motion, K = numbers
-        sides = _sides(kind.motion_of(*motion))
+    def one(rows: Any, places: Any, motion: Any, K: Any) -> dict[str, Any]:
+        sides = _sides(kind.motion_of(**motion))
         more = [left.T @ K @ right for left in sides for right in sides]
         return {"rows": rows + np.array([x.ravel() for x in more]), "to": places}
 
-    return visit(one, {"places": places} | kind.motion | {"K": K}, table, places, count=kind.contacts.count)["table"]
+    items = {"places": places, "motion": kind.motion, "K": K}
+    return visit(one, items, table, places, count=kind.contacts.count)["table"]

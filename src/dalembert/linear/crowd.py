@@ -108,7 +108,7 @@ class CrowdProblem(Problem):
         parts, rows = self.split(p)
         table, most, after = w.reshape(-1, SIZE), 0.0, []
         for kind, x, slips in zip(self.kinds, parts, self.slips(slip), strict=True):
-            x, slips, table, change, moved = kind.one_way(x, slips, table, False)
+            x, slips, table, change, moved = kind.one_way(x, slips, table)
             most = maximum(most, change)
             after.append((x, slips, moved))
         w = table.ravel()

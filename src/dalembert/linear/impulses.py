@@ -41,7 +41,7 @@ from .cones import (
 from .general import solve
 from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, at_work, numbers, solved_problem
 from .order import elimination_order
-from .row_laws import Law, row_impulse, yielding_row
+from .row_laws import Law, moment_law, row_impulse, yielding_row
 from .symmetric import Factor, factor
 from .zeros import mirrored, nonzeros, sparse_product
 
@@ -311,11 +311,6 @@ class _FewContacts(_EachContact):
             later = slice(3 * i + 3, None)
             errors += list(absolute(left[i] + sparse_product(self.G[at, later], p[later] - before[later])))
         return numbers(p), numbers(slip), w, reduce(maximum, errors)
-
-
-def moment_law(lever: Any, normal: Any) -> Law:
-    """Friction about an axis of a contact with a normal impulse."""
-    return Law(0.0, 0.0, lever * maximum(normal, 0.0))
 
 
 def chosen_contact(

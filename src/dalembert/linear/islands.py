@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.math import logical_and, minimum, repeat, take, visit, where
 
 from .arrays import largest_size
+from .columns import Columns
 
 PASSES = 64  # over all contacts, there and back, at most
 DEGREES = 12  # numbers of contacts with others by which bodies are told apart; those with more are alike
@@ -143,21 +144,15 @@ def gathered(
 ) -> tuple[np.ndarray, dict[str, np.ndarray], Any]:
     """Numbers (k,) of the items that are wanted (1), their columns (k, …) by name, and how many there are."""
     k = len(wanted)
-    shapes = {name: np.shape(x)[1:] for name, x in columns.items()}
-    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+    every = {"item number": np.arange(float(k)), **columns}
+    layout = Columns.of(every)
 
-    def keep(_: Any, number: Any, k: Any, wanted: Any, *values: Any) -> dict[str, Any]:
-        row = np.concatenate([[k], *(np.ravel(x) for x in values)])
-        place = where(wanted > 0.5, number, -1.0)
-        return {"rows": row[None], "to": np.array([place]), "number": number + where(wanted > 0.5, 1.0, 0.0)}
+    def keep(_: Any, place: Any, item: Any, wanted: Any) -> dict[str, Any]:
+        to = np.array([where(wanted > 0.5, place, -1.0)])
+        return {"rows": layout.row(**item)[None], "to": to, "place": place + where(wanted > 0.5, 1.0, 0.0)}
 
-    items = {"item number": np.arange(float(k)), "wanted": wanted} | dict(columns)
-    listed = visit(keep, items, np.zeros((k, 1 + sum(sizes))), carry={"number": 0.0}, count=count)
-
-    def named(rows: Any) -> dict[str, Any]:
-        parts = np.split(rows[0, 1:], np.cumsum(sizes)[:-1])
-        arrays = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
-        return {"item number": rows[0, 0]} | {name: x if shapes[name] else x[()] for name, x in arrays.items()}
-
-    kept = visit(named, {}, listed["table"], np.arange(float(k))[:, None], count=listed["number"])
-    return kept["item number"], {name: kept[name] for name in columns}, listed["number"]
+    items = {"item": every, "wanted": wanted}
+    listed = visit(keep, items, np.zeros((k, layout.width)), carry={"place": 0.0}, count=count)
+    places = np.arange(float(k))[:, None]
+    kept = visit(lambda rows: layout.named(rows[0]), {}, listed["table"], places, count=listed["place"])
+    return kept["item number"], {name: kept[name] for name in columns}, listed["place"]

@@ -70,9 +70,9 @@ class LinkSweeps(Sweeps):
             self.gains = self.blocks.pop("gains")
             self.sizes = np.concatenate([self.sizes, self.gains], axis=1)
 
-    def motion_of(self, *numbers: Any) -> Any:
-        """Of one contact."""
-        return LinkMotion(*numbers)
+    def motion_of(self, **motion: Any) -> Any:
+        """How one contact moves a loose body and joints, from its rows of `motion`."""
+        return LinkMotion(**motion)
 
 
 def _block(J: Any, Y: Any, B: Any) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from dalembert.math import map, maximum, scan, where
 
 from .cones import Block, contact_block, contact_impulse, yielding_contact
 from .general import solve
-from .impulses import Carrier, Rows, chosen_contact, moment_law
+from .impulses import Carrier, Rows, chosen_contact
 from .iteration import ConstraintImpulses, Problem, Yielding, solved_problem
-from .row_laws import Law, row_impulse
+from .row_laws import Law, moment_law, row_impulse
 from .zeros import sparse_product
 
 
@@ -80,7 +80,7 @@ class _LoopedProblem(Problem):
         self.blocks = map(_measured, {"X": contacts.X, "Y": contacts.Y}, contacts.count)
         self.size = self.blocks.pop("sizes")
         self.sizes = np.concatenate([self.size.T.ravel(), rows.sizes])
-        self.laws = {"sizes": self.size, "mu": contacts.mu}
+        self.laws = {"size": self.size, "mu": contacts.mu}
         if self.width > 3:
             self.laws |= {"levers": contacts.levers}
 
@@ -123,13 +123,13 @@ class _LoopedProblem(Problem):
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
 
         def one(
-            w: Any, most: Any, X: Any, Y: Any, c: Any, before: Any, slip: Any, size: Any, mu: Any, *rest: Any
-        ) -> Any:
-            levers, block = self._levers(rest)
+            w: Any, most: Any, X: Any, Y: Any, c: Any, before: Any, slip: Any, law: Any, block: Any
+        ) -> dict[str, Any]:
+            block, size = Block(**block), law["size"]
             b = c[:3] + X[:3] @ w - block.W @ before[:3]
-            cone, after, moved = contact_impulse(block, mu, b, slip)
+            cone, after, moved = contact_impulse(block, law["mu"], b, slip)
             w, new = w + Y[:3].T @ (cone - before[:3]), list(cone)
-            for i, lever in enumerate(levers, 3):
+            for i, lever in enumerate(law.get("levers", ()), 3):
                 new.append(row_impulse(moment_law(lever, cone[0]), size[i], c[i] + X[i] @ w - size[i] * before[i]))
                 w = w + Y[i] * (new[i] - before[i])
             change = reduce(maximum, [most, moved, *(size * absolute(np.array(new) - before))])
@@ -138,13 +138,9 @@ class _LoopedProblem(Problem):
         each, rows = self._split(p)
         items = {"X": self.contacts.X, "Y": self.contacts.Y, "c": self.contacts.c, "before": each, "slip_before": slip}
         begin = {"pushed": w, "most": 0.0}
-        after = scan(one, items | self.laws | self.blocks, begin, count=self.contacts.count)
+        after = scan(one, items | {"law": self.laws, "block": self.blocks}, begin, count=self.contacts.count)
         rows, w, changes = self.rows.swept(rows, after["pushed"][-1])
         return self._joined(after["p"], rows), after["slip"], w, reduce(maximum, changes, after["most"][-1])
-
-    def _levers(self, rest: Sequence[Any]) -> tuple[Any, Block]:
-        """Levers of a contact, if there are moments, and its block, from what follows the friction of an item."""
-        return (rest[0], Block(*rest[1:])) if self.width > 3 else ((), Block(*rest))
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u."""
@@ -184,13 +180,12 @@ class _LoopedProblem(Problem):
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
 
-        def one(most: Any, p: Any, u: Any, size: Any, mu: Any, *rest: Any) -> dict[str, Any]:
-            levers, block = self._levers(rest)
-            new, slip, moved = chosen_contact(block, mu, levers, size, p, u)
-            return {"most": reduce(maximum, [most, moved, *(size * absolute(new - p))]), "p": new, "slip": slip}
+        def one(most: Any, p: Any, u: Any, law: Any, block: Any) -> dict[str, Any]:
+            new, slip, moved = chosen_contact(Block(**block), law["mu"], law.get("levers", ()), law["size"], p, u)
+            return {"most": reduce(maximum, [most, moved, *(law["size"] * absolute(new - p))]), "p": new, "slip": slip}
 
         (each, rows), (of_contacts, of_rows) = self._split(p), self._split(u)
-        items = {"p_before": each, "u": of_contacts} | self.laws | self.blocks
+        items = {"p_before": each, "u": of_contacts, "law": self.laws, "block": self.blocks}
         new = scan(one, items, {"most": 0.0}, count=self.contacts.count)
         row_impulses, changes = self.rows.chosen(rows, of_rows)
         return self._joined(new["p"], row_impulses), new["slip"], reduce(maximum, changes, new["most"][-1])

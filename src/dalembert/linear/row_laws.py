@@ -26,6 +26,11 @@ class Law(NamedTuple):
     most: Any = ANY
 
 
+def moment_law(lever: Any, normal: Any) -> Law:
+    """Friction about an axis of a contact with a normal impulse: at most `lever` [m] times it."""
+    return Law(0.0, 0.0, lever * maximum(normal, 0.0))
+
+
 def row_impulse(law: Law, g: Any, u: Any) -> Any:
     """The impulse of one row with the velocity u without it; g: the velocity that a unit impulse gives it."""
     target = where(u < law.low, law.low, law.high)

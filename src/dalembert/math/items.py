@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count:
     """step(*item) for each item: the results by name, with the items as first axis.
 
     items: arrays by name, (n, …) each; step takes one row of each, in this order, and returns numbers and arrays by
-    name. Compiled, it is a loop whose code is there once, and for one state at a time the items go on SIMD lanes. What
-    the step takes from its scope, and rows that are the same for all items, is computed and kept once.
+    name. Arrays that belong together may be a dict in the place of one array: step takes their rows as a dict.
+    Compiled, it is a loop whose code is emitted once, and for one state at a time the items go on SIMD lanes. What the
+    step takes from its scope, and rows that are the same for all items, is computed and kept once.
 
     count: as of `scan`.
     """
@@ -40,7 +41,8 @@ def scan(
     count: a number that each state has of its own; items from this number on change nothing, and their results are 0.
     Compiled, a loop leaves out those that are beyond it in all states that are computed together.
     """
-    arrays = {name: np.asarray(x, object) for name, x in items.items()}
+    each = one_by_one(items)
+    arrays = {name: np.asarray(x, object) for name, x in each.items()}
     if not arrays or any(x.ndim == 0 for x in arrays.values()) or len({len(x) for x in arrays.values()}) > 1:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items()) or "nothing"
         raise DalembertError(f"scan: items are {shapes}, expected arrays (n, …) with one n")
@@ -51,24 +53,38 @@ def scan(
         raise DalembertError(f"scan: '{min(both)}' is carried and an item")
 
     def checked(*parts: Any) -> Mapping[str, Any]:
-        results = step(*parts)
+        results = step(*parts[: len(carry)], *grouped(items, parts[len(carry) :]))
         check_carried("scan", results, carry)
         return results
 
-    traced = first_traced([*items.values(), *carry.values(), *([] if count is None else [count])])
+    traced = first_traced([*each.values(), *carry.values(), *([] if count is None else [count])])
     state, records = dict(carry), []
     for k in reversed(range(n)) if reverse else range(n):
         if traced is None:
-            after = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
+            after = checked(*state.values(), *(np.asarray(x)[k] for x in each.values()))
             traced = first_traced(after.values())  # by way of values in scope
             if count is not None and traced is None and not k < count:
                 after = {name: state[name] if name in state else 0.0 * np.asarray(x) for name, x in after.items()}
             state = {name: after[name] for name in state}
             records.append(after)
     if traced is not None:
-        return traced.__scan__(checked, items, carry, bool(reverse), count)
+        return traced.__scan__(checked, each, carry, bool(reverse), count)
     ordered = records[::-1] if reverse else records
     return {name: np.array([record[name] for record in ordered]) for name in records[0]}
+
+
+def one_by_one(items: Mapping[str, Any]) -> dict[str, Any]:
+    """All arrays of items by name, those of dicts as "name.part"."""
+    arrays: dict[str, Any] = {}
+    for name, x in items.items():
+        arrays |= {f"{name}.{part}": y for part, y in x.items()} if isinstance(x, Mapping) else {name: x}
+    return arrays
+
+
+def grouped(items: Mapping[str, Any], rows: Iterable[Any]) -> list[Any]:
+    """The rows of such arrays as a step takes them: those of dicts as a dict."""
+    rows = iter(rows)
+    return [{part: next(rows) for part in x} if isinstance(x, Mapping) else next(rows) for x in items.values()]
 
 
 def check_carried(loop: str, results: Any, carry: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
-from .items import check_carried
+from .items import check_carried, grouped, one_by_one
 from .repeat import first_traced
 
 RESERVED = ("table", "rows", "to")
@@ -46,7 +46,8 @@ def visit(
     """
     begin = np.asarray(table, object if first_traced([table]) is not None else float)
     carried = dict(carry or {})
-    arrays = {name: np.asarray(x, object) for name, x in items.items()}
+    each = one_by_one(items)
+    arrays = {name: np.asarray(x, object) for name, x in each.items()}
     n = _item_count(arrays, at)
     numbers = np.zeros((n, 0)) if at is None else np.asarray(at)
     _check_shapes(begin, numbers, arrays, carried)
@@ -57,7 +58,8 @@ def visit(
             raise DalembertError(f"visit: {name} {mark.shape}, expected ({n},), one for each item")
 
     def checked(*parts: Any) -> dict[str, Any]:
-        results = dict(step(*parts))
+        first = 1 + len(carried)
+        results = dict(step(*parts[:first], *grouped(items, parts[first:])))
         results.setdefault("to", np.zeros(0))
         results.setdefault("rows", np.zeros((0, begin.shape[1])))
         if np.shape(results["rows"]) != (*np.shape(results["to"]), begin.shape[1]):
@@ -67,16 +69,16 @@ def visit(
         return results
 
     marks = [x for x in (count, of_items, flags) if x is not None]
-    known = [begin, numbers, *items.values(), *carried.values(), *marks]
+    known = [begin, numbers, *each.values(), *carried.values(), *marks]
     traced = first_traced(known)
     if traced is None:
         taken = np.arange(n) < (n if count is None else count)
         taken = taken if flags is None else taken & (flags > 0.5)
-        results = _on_numbers(checked, items, begin, numbers, carried, taken, reverse, of_items)
+        results = _on_numbers(checked, each, begin, numbers, carried, taken, reverse, of_items)
         if isinstance(results, dict):
             return results
         traced = results  # by way of values in scope
-    return traced.__visit__(checked, items, begin, numbers, carried, count, reverse, of_items, flags)
+    return traced.__visit__(checked, each, begin, numbers, carried, count, reverse, of_items, flags)
 
 
 def take(table: Any, index: Any) -> np.ndarray:

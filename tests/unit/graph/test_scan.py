@@ -176,3 +176,22 @@ def test_errors():
         math.scan(lambda t, a: {"a": a}, {"a": np.zeros(2)}, {"a": 0.0})
     with pytest.raises(DalembertError, match="function 'f' goes over items, which SymPy cannot"):
         sympy.run(trace(lambda x: math.map(lambda a: {"y": a * x[0]}, {"a": x})["y"], {"x": 2}, "f"))
+
+
+def test_arrays_that_belong_together_are_one_item():
+    """A dict of arrays in the place of one: the step takes a dict of rows, on numbers and traced, after the carry."""
+
+    def compute(x):
+        ball = {"mass": x[:3], "place": x[3:].reshape(3, 2)}
+
+        def heavier(total, ball, share):
+            return {"total": total + share * ball["mass"] * ball["place"]}
+
+        return math.scan(heavier, {"ball": ball, "share": np.array([1.0, 2.0, 3.0])}, {"total": np.zeros(2)})
+
+    x = np.arange(1.0, 10.0)
+    want = np.cumsum((np.array([1.0, 2.0, 3.0]) * x[:3])[:, None] * x[3:].reshape(3, 2), axis=0)
+    assert_close(compute(x)["total"], want, PRODUCT)
+    assert_close(interpreter.run(trace(compute, {"x": 9}), {"x": x})["total"], want, PRODUCT)
+    with pytest.raises(DalembertError, match=r"ball\.mass"):
+        math.map(lambda ball: {"m": ball["mass"]}, {"ball": {"mass": np.zeros(2), "place": np.zeros((3, 2))}})

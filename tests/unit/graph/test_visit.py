@@ -224,3 +224,22 @@ def test_tables_that_are_read_again_and_shorter_loops_after_longer_ones():
             want = twice(x[k], c[k])
             for name, out in zip(want, outs, strict=True):
                 assert_close(out[k], want[name], RECURSION)
+
+
+def test_arrays_that_belong_together_are_one_item():
+    """A dict of arrays in the place of one: the step takes a dict of rows, after the table's rows and the carry."""
+
+    def compute(x):
+        at = np.array([[0.0], [1.0]])
+
+        def pushed(rows, total, push, share):
+            return {"rows": rows + share * push["force"], "to": push["number"], "total": total + push["force"][0]}
+
+        push = {"force": x.reshape(2, 3), "number": at}
+        return math.visit(pushed, {"push": push, "share": np.array([2.0, 3.0])}, np.zeros((2, 3)), at, {"total": 0.0})
+
+    x = np.arange(1.0, 7.0)
+    traced = interpreter.run(trace(compute, {"x": 6}), {"x": x})
+    for results in (compute(x), traced):
+        assert_close(results["table"], [[2.0, 4.0, 6.0], [12.0, 15.0, 18.0]], PRODUCT)
+        assert_close(results["total"], 5.0, PRODUCT)

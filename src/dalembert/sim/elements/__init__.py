@@ -3,6 +3,10 @@
 Each adds forces, may have states of its own, and has its accounts in the energy ledger. Own elements: derive from
 `Element` and write `act` with arithmetic and `dalembert.math`. Conditions on the motion are constraints that an element
 gives: rows, the set that they keep to, and the law of impacts.
+
+`base` comes first: what every element is. Then `joint`, `points`, `bushing`, `tendons` (springs and dampers), `limits`
+and `friction` (of joints), `drive` and `actuators` (motors), `fields` and `surroundings` (gravity, fluids), `holonomic`
+(conditions as expressions). `contact` → `patch_facts` and `mujoco` are the elements of `dalembert.Contact`.
 """
 
 from dalembert.linear import Law

@@ -24,7 +24,7 @@ from .base import Action, Element, Situation
 from .patch_facts import facts_of, laws_of
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
-MEMORY_COUNTS = 6  # numbers of a memory that are no arrays
+MEMORY_COUNTS = 6  # fields of a memory that are single numbers, behind the arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, with many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
@@ -63,7 +63,7 @@ class Memory(NamedTuple):
     @property
     def impulses(self) -> np.ndarray:
         """Of contacts, of their moments, and of rows."""
-        return np.concatenate(self[:3], axis=-1)
+        return np.concatenate([self.contacts, self.turned, self.rows], axis=-1)
 
     def by_place(self) -> dict[str, np.ndarray]:
         """What is remembered of each of k contacts, as arrays (k, …)."""
@@ -79,7 +79,7 @@ class Memory(NamedTuple):
 
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([*self[:7], self[7:]])
+        return np.concatenate([*self[:-MEMORY_COUNTS], self[-MEMORY_COUNTS:]])
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,11 @@ class RigidContact(Element):
         """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
         return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
 
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """Axes about which some contact resists turning: 0 the normal, 1 and 2 the tangents."""
+        return tuple(sorted(facts_of(self.patches).axes))
+
     def gathering(self, model: Model) -> Gathering:
         """The candidates as a step finds them that has slots."""
         return Gathering(model, self.patches)
@@ -145,7 +150,7 @@ class RigidContact(Element):
         """Moments of friction about axes; in slots every contact has those that one of them has."""
         if not self.slots and not self.scene_room:
             return len(self.moments)
-        return self.places * len(facts_of(self.patches).axes)
+        return self.places * len(self.turning)
 
     @property
     def places(self) -> int:

@@ -72,7 +72,6 @@ def _contacts(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
     system = stepping.system
     if system.contact is None:
         return None
-    begin = system.layout.nv + sum(system.layout.element_sizes[: system.contact_number])
-    memory = system.contact.memory(e_end[..., begin : begin + system.contact.size(system.model)])
+    memory = system.contact_memory(e_end)
     diverged = (0.0 * e_end != 0.0).any(-1)
     return RolloutContacts(system.contact.names, memory.unsettled, memory.worst, memory.crowded, diverged)

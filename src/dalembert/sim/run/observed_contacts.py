@@ -124,7 +124,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     element = system.contact
     assert element is not None
     k = len(element.names)
-    memory = element.memory(system.layout.by_element(system.layout.states(e))[system.contact_number])
+    memory = system.contact_memory(e)
     if element.scene_room:
         return scene_contacts(programs, element, memory, t, q, e, step)
     seen = _observed(programs, element)(

@@ -1,1 +1,31 @@
-"""The system that is integrated: equations of motion with elements, constraints and accounts, and what drives them."""
+"""The system that is integrated: equations of motion with elements, constraints and accounts, and what drives them.
+
+In the order of reading:
+
+    layout, drive, constraints     where the numbers of a state lie; commands; rows of conditions, their sets, impacts
+    system                         the equations of motion: rates of a state, constraint rows, power of each account
+    accounts, guards, multipliers  accounts of the energy ledger; what ends smooth motion; forces of constraints
+    shared, called                 systems whose rates are a subroutine, or whose torque law is called from Python
+
+What drives it:
+
+    laws                           what people pass as `torque`, and the system that it drives
+    sampled → sampling             controllers that run at rates, compiled into the step
+    called_controllers             those that cannot be compiled: called between the legs of a run
+    planner → planners             those that plan for many motions at once, between compiled pieces of steps
+
+A time step with impulses instead of events:
+
+    drift, impulses                motion without forces; rows that come and go put on their laws at the end of a step
+    contact_step                   rigid contact: half a drift, all impulses at once, half a drift
+    contact_problem, one_contact   what impulses move; what the laws ask of one contact
+    each_contact                   few candidates, each with its own place
+    gathered_contacts → limbs, slotted_contacts     many: those of limbs alone, or those that are near in slots
+    paired_contacts                links that may touch each other in very many pairs
+    scene_step; crowd_step → links loose bodies alone; loose bodies among robots
+
+Mechanisms of free bodies (integrators "leapfrog" and "axis-angle"):
+
+    free_body, free_bodies         one body and loops over them; the mechanism
+    free_joints → free_joint_rows, elimination      joints between two bodies, and their impulses
+"""

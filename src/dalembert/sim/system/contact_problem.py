@@ -193,16 +193,34 @@ class ContactImpulses(ABC):
         work[names[CONTACT_FRICTION]] = solution.friction
         return np.array(work)
 
-    def counts(self, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
-        """Numbers of the memory after a step; missed: the most that `passed` says of a contact."""
-        return counts(self.at.memory, solution, missed)
+
+def state_after(
+    system: System, e: np.ndarray, h: Any, applied: Applied, v: np.ndarray, memory: Memory, work: Callable[[], Any]
+) -> np.ndarray:
+    """e after a step of h [s]: velocities v (nv,), the memory of contacts, states of other elements at their rates.
+
+    work: the change of each account of the ledger in the step, called where there is one.
+    """
+    layout = system.layout
+    states = layout.by_element(layout.states(e) + h * system.state_rates(applied))
+    states[system.contact_number] = memory.flat()
+    after = layout.replaced(e, v, np.concatenate(states))
+    return layout.replaced(after, accounts=layout.accounts(e) + work()) if layout.nw else after
 
 
-def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
-    """Residual, worst, unsettled and passes after a step; before: the memory of the step before it."""
-    change = maximum(solution.change, missed)
-    unsettled = where(missed > 0.0, 1.0, 1.0 - solution.settled)
-    return change, maximum(before.worst, change), before.unsettled + unsettled, solution.passes
+def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> dict[str, Any]:
+    """Residual, worst, unsettled and passes of the memory after a step.
+
+    before: the memory of the step before it; missed: the most that `passed` says of a contact.
+    """
+    residual = maximum(solution.change, missed)
+    failed = where(missed > 0.0, 1.0, 1.0 - solution.settled)
+    return {
+        "residual": residual,
+        "worst": maximum(before.worst, residual),
+        "unsettled": before.unsettled + failed,
+        "passes": solution.passes,
+    }
 
 
 def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float = FINEST) -> Any:

@@ -29,7 +29,7 @@ from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import Bodies, ContactImpulses, Situated, Solved
+from .contact_problem import Bodies, ContactImpulses, Situated, Solved, state_after
 from .crowd_step import crowd_step
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
@@ -61,22 +61,14 @@ def contact_step(
     frames = aligned_frames(model)
     element = replace(element, patches=tuple(patch.in_frames(frames) for patch in element.patches))
     bodies = Bodies(system, frames, t + 0.5 * h, h, q_half, e_half, u)
-    z = layout.states(e)
-    memory = element.memory(layout.by_element(z)[system.contact_number])
-    at = Situated(h, v, bodies, bodies.kick(v, applied), memory)
+    at = Situated(h, v, bodies, bodies.kick(v, applied), system.contact_memory(e))
     step = _problem(system, element, at)
     attempts = _Attempts(system, element, applied)
     end = attempts.outcome(at) if attempts.several else _solved(step)
     solved = Solved(**{name: end[name] for name in Solved._fields} | {"memory": element.memory(end["memory"])})
     v1 = end["v1"]
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement())
-
-    states = layout.by_element(z + h * system.state_rates(applied))
-    states[system.contact_number] = solved.memory.flat()
-    e1 = layout.replaced(e, v_end, np.concatenate(states))
-    if layout.nw:
-        e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.work(applied, v1, solved))
-    return q1, e1
+    return q1, state_after(system, e, h, applied, v_end, solved.memory, lambda: step.work(applied, v1, solved))
 
 
 def _problem(system: System, element: RigidContact, at: Situated) -> ContactImpulses:

@@ -8,7 +8,7 @@ not grow with the number of bodies.
 from __future__ import annotations
 
 from copy import copy
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +34,10 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, lookup, maximum, sqrt, visit, where
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import ContactImpulses, Situated, Solved, finer_tolerance, without_gain
+from .contact_problem import ContactImpulses, Situated, Solved, counts, finer_tolerance, state_after, without_gain
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
-from .one_contact import Asked, mobility, pushed_alone
+from .one_contact import Asked, Last, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
 from .scene_step import FINEST, NOTHING, LooseBodies, Moving, SceneImpulses, Side
 
@@ -59,22 +59,15 @@ def crowd_step(
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
     links = Links(system, linked, t + 0.5 * h, h, q_half, e_half, u)
-    z = layout.states(e)
-    memory = element.memory(layout.by_element(z)[system.contact_number])
     v_links = v[linked.v]
-    at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), memory)
+    at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), system.contact_memory(e))
     step = CrowdImpulses(system, element, at, linked, loose, loose.moving(q_half, v, h, applied))
     solved = step.solved()
     v1 = loose.changed(q_half, v, step.loose_changes)
     v1[linked.v] = step.velocity(solved.w)
     q1, v_end = crowd_drifted(system, scene, q_half, v1, 0.5 * h, step.displacement())
-
-    states = layout.by_element(z + h * system.state_rates(applied))
-    states[system.contact_number] = solved.memory.flat()
-    e1 = layout.replaced(e, v_end, np.concatenate(states))
-    if layout.nw:
-        e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.whole_work(v, applied, v1, solved))
-    return q1, e1
+    work = partial(step.whole_work, v, applied, v1, solved)
+    return q1, state_after(system, e, h, applied, v_end, solved.memory, work)
 
 
 def crowd_drifted(
@@ -98,16 +91,16 @@ class LinkImpulses(SceneImpulses):
         self.signs = np.concatenate([freedom_signs(linked.model, pairs), np.zeros((1, len(motions.freedoms)))])
         super().__init__(*scene)
 
-    def _pushing_links(self, touching: Touching, remembered: np.ndarray) -> Any:
+    def _pushing_links(self, touching: Touching, remembered: dict[str, np.ndarray]) -> Any:
         """How many contacts of links pushed in the step before."""
 
         def one_more(_: Any, pushing: Any, last: Any) -> dict[str, Any]:
-            return {"pushing": pushing + where(last[0] > 0.0, 1.0, 0.0)}
+            return {"pushing": pushing + where(last["p"][0] > 0.0, 1.0, 0.0)}
 
         begin = {"pushing": 0.0}
         return visit(one_more, {"last": remembered}, NOTHING, carry=begin, count=touching.count)["pushing"]
 
-    def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
+    def _columns(self, touching: Touching, remembered: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
         about, n, none = self.about, float(self.loose_count), float(len(self.signs) - 1)
         asked = Asked(self.element, self.h, self.memory, about)
@@ -130,13 +123,14 @@ class LinkImpulses(SceneImpulses):
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
             J, Y = (sign * x for x in _loose_rows(side, axes, about))
             both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
-            columns = asked.columns(law, gap, before, free, self.known(last), alone, mobility(*both))
-            columns |= self.remembered(last)
+            last = Last(**last)
+            columns = asked.columns(law, gap, before, free, last, alone, mobility(*both))
+            columns |= self.start_columns(last)
             return columns | {"one_more": number + 1.0, "J": J, "Y": Y, "B": whitened(carrier.Y.T, self.links.mass.r)}
 
         sides = visit(lambda _, bodies: loose_side(bodies), {"bodies": touching.bodies}, NOTHING, count=touching.count)
         self.loose = sides["at"][:, 0]
-        items = {"number": touching.number, "bodies": touching.bodies, "sign": sides["sign"]}
+        items: dict[str, Any] = {"number": touching.number, "bodies": touching.bodies, "sign": sides["sign"]}
         items |= {"gap": touching.gap, "position": touching.position, "normal": touching.normal}
         items |= {"aside": touching.aside, "last": remembered}
         return visit(one, items, self.moving.motion, sides["at"], count=touching.count)
@@ -175,9 +169,9 @@ class CrowdImpulses(ContactImpulses):
         self.joints = -(-model.nv // SIZE)
         self.root = np.array([sqrt(x) for x in at.bodies.mass.r])
         self.kinds: list[SceneImpulses] = []
-        memories = iter(memory_parts(at.memory, [part.room for part in scene.parts], len(turning_axes(element))))
-        for part in scene.parts:
-            here = LooseBodies(system, part), element, moving, next(memories), h
+        memories = memory_parts(at.memory, [part.room for part in scene.parts], len(element.turning))
+        for part, memory in zip(scene.parts, memories, strict=True):
+            here = LooseBodies(system, part), element, moving, memory, h
             self.kinds.append(LinkImpulses(at, linked, motions, *here) if part.of_links else SceneImpulses(*here))
         self.loose_changes = np.zeros((len(scene.loose), SIZE))
 
@@ -237,8 +231,7 @@ class CrowdImpulses(ContactImpulses):
     def _result(self, problem: CrowdProblem, solution: ConstraintImpulses, left: Any) -> Solved:
         """The changes of velocities of loose bodies, and what the step remembers."""
         pushed = problem.pushed(solution.p)
-        motion, start = self.moving.motion, SIZE * self.joints
-        self.loose_changes = motion[:, 16:22] + pushed[start:].reshape(-1, SIZE)
+        self.loose_changes = self.moving.changes(pushed[SIZE * self.joints :].reshape(-1, SIZE))
         w = problem.of_joints(pushed) / self.root
         (parts, rows), slips = problem.split(solution.p), problem.slips(solution.slip)
         lost, owed = [0.0, 0.0, 0.0], 0.0
@@ -251,22 +244,19 @@ class CrowdImpulses(ContactImpulses):
         memory = self.at.memory
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
         missed = [largest_size(kind.columns["passed"], kind.touching.count) for kind in self.kinds]
-        counts = self.counts(solution, reduce(maximum, missed))
-        unsettled = memory.unsettled + maximum(crowded, counts[2] - memory.unsettled)
+        numbers = counts(memory, solution, reduce(maximum, missed))
+        numbers["unsettled"] = memory.unsettled + maximum(crowded, numbers["unsettled"] - memory.unsettled)
         after = Memory(
-            np.concatenate([p[:, :3].ravel() for p in parts]),
-            np.concatenate([p[:, 3:].ravel() for p in parts]),
-            rows,
-            np.concatenate(slips),
-            np.concatenate([kind.columns["held"].ravel() for kind in self.kinds]),
-            np.concatenate([kind.columns["waits"].ravel() for kind in self.kinds]),
-            np.concatenate([kind.columns["one_more"] for kind in self.kinds]),
-            counts[0],
-            counts[1],
-            unsettled,
-            counts[3],
-            owed,
-            memory.crowded + crowded,
+            contacts=np.concatenate([p[:, :3].ravel() for p in parts]),
+            turned=np.concatenate([p[:, 3:].ravel() for p in parts]),
+            rows=rows,
+            slip=np.concatenate(slips),
+            held=np.concatenate([kind.columns["held"].ravel() for kind in self.kinds]),
+            approach=np.concatenate([kind.columns["waits"].ravel() for kind in self.kinds]),
+            numbers=np.concatenate([kind.columns["one_more"] for kind in self.kinds]),
+            owed=owed,
+            crowded=memory.crowded + crowded,
+            **numbers,
         )
         return Solved(w, after, *lost)
 
@@ -279,11 +269,6 @@ class CrowdImpulses(ContactImpulses):
         return whole.work(applied, v1, solution)
 
 
-def turning_axes(element: RigidContact) -> tuple[int, ...]:
-    """About which contacts resist turning: 0 the normal, 1 and 2 the tangents."""
-    return tuple(sorted({axis for law in element.laws for axis in law.axes}))
-
-
 def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:
     """The memory of contacts in as many slots as each kind has room for; m: axes of friction about them."""
     parts, at = [], 0
@@ -293,9 +278,17 @@ def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:
         def part(x: np.ndarray, width: int, at: int = at, end: int = end) -> np.ndarray:
             return x[width * at : width * end]
 
-        arrays = part(memory.contacts, 3), part(memory.turned, m), np.zeros(0), part(memory.slip, 1)
-        approach = part(memory.approach, len(memory.approach) // len(memory.slip))
-        parts.append(Memory(*arrays, part(memory.held, 3), approach, part(memory.numbers, 1), *memory[7:]))
+        parts.append(
+            memory._replace(
+                contacts=part(memory.contacts, 3),
+                turned=part(memory.turned, m),
+                rows=np.zeros(0),
+                slip=part(memory.slip, 1),
+                held=part(memory.held, 3),
+                approach=part(memory.approach, len(memory.approach) // len(memory.slip)),
+                numbers=part(memory.numbers, 1),
+            )
+        )
         at = end
     return parts
 

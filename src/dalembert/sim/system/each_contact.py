@@ -16,7 +16,7 @@ from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses
 from dalembert.math import branch, clip, maximum, where
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import ContactImpulses, Situated, Solved, without_gain
+from .contact_problem import ContactImpulses, Situated, Solved, counts, without_gain
 from .one_contact import (
     Bounce,
     bounced,
@@ -166,8 +166,18 @@ class EachContact(ContactImpulses):
             impacts, friction, recovery = sum(normals) + sum(lifts), sum(lost) - sum(normals), sum(lifts)
         ends = [each.shift for each in self.bounces] if self.bounces else self.shifts
         held = np.array([[-shift, *x[1:]] for shift, x in zip(ends, self.held, strict=True)]).ravel()
-        arrays = p, turned, rows, solution.slip, held, approach, np.zeros(0)
-        return Solved(w, Memory(*arrays, *self.counts(solution, self._missed()), owed), impacts, friction, recovery)
+        memory = Memory(
+            contacts=p,
+            turned=turned,
+            rows=rows,
+            slip=solution.slip,
+            held=held,
+            approach=approach,
+            numbers=np.zeros(0),
+            owed=owed,
+            **counts(self.at.memory, solution, self._missed()),
+        )
+        return Solved(w, memory, impacts, friction, recovery)
 
     def _pushed(self, p: np.ndarray) -> np.ndarray:
         """Y p (nv,) of all impulses."""

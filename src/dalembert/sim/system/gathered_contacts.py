@@ -19,38 +19,14 @@ import numpy as np
 
 from dalembert.algorithms import poses
 from dalembert.contact.clearance import Clearance, is_bounded
-from dalembert.contact.gathering import (
-    AHEAD,
-    NEAR,
-    NOBODY,
-    Motions,
-    Points,
-    Slot,
-    for_each,
-    in_slots,
-    known_before,
-    points,
-)
-from dalembert.contact.rows import tangent_frame
-from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import branch, clip, logical_and, maximum, minimum, repeat, visit, where
-from dalembert.math import map as mapped
+from dalembert.contact.gathering import AHEAD, NEAR, Motions, Points, for_each, in_slots, points
+from dalembert.math import branch, logical_and, maximum, minimum, repeat, where
 
-from ..elements.contact import Memory, RigidContact
-from .contact_problem import ContactImpulses, Situated, Solved, without_gain
+from ..elements.contact import RigidContact
+from .contact_problem import ContactImpulses, Situated, Solved
 from .impulses import RECOVERED
 from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
-from .one_contact import (
-    Asked,
-    Last,
-    braking,
-    mobility,
-    pushed_alone,
-    recovered,
-    speeds_apart,
-    stopped_approach,
-    stopped_impulse,
-)
+from .slotted_contacts import SlottedContacts
 
 if TYPE_CHECKING:
     from .system import System
@@ -216,7 +192,7 @@ class GatheredImpulses(ContactImpulses):
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
         numbers, count = self.gathering.numbered(near, k)
-        solved = self.solved_with(in_slots(self.candidates, numbers, count), k, count)
+        solved = SlottedContacts(self, in_slots(self.candidates, numbers, count), count).solved()
         return solved, self._missed(near, solved.w), count
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -238,161 +214,6 @@ class GatheredImpulses(ContactImpulses):
             return {"opening": speed + maximum(maximum(closing, RECOVERED * closing), -contact.recovery_speed)}
 
         return for_each(step, {"gap": self.candidates.gap[list(candidates)], "speed": speeds})["opening"]
-
-    def solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
-        """The problem with k slots, of which `count` hold a contact."""
-        last = self._last(slots.number, k, count)
-        pushing = self.gathering.pushing(slots.number, last["p"], count)
-        columns = last | mapped(partial(self._columns, pushing), slots._asdict() | last, count)
-        m, n = len(self.gathering.turning), self.system.model.nv
-        start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
-        tied = self.bodies.loops is None
-        J, pattern = (columns["J"], self.gathering.pattern) if tied else (columns["Y"], np.ones((n, n), bool))
-
-        def contacts(bouncing: bool) -> LoopedContacts:
-            c = columns["c" if bouncing or not self.bounces else "c_plain"]
-            return LoopedContacts(J, columns["X"], columns["Y"], c, columns["mu"], columns["reach"], pattern, count)
-
-        def impulses(bouncing: bool) -> ConstraintImpulses:
-            rows, begin = (self.row_carrier, self.row_free, self.row_laws), (start, columns["slip"])
-            tolerance, finer = self.element.contact.tolerance, self.finer_tolerance(columns["before"].ravel())
-            return looped_impulses(contacts(bouncing), *rows, begin, tolerance, self.row_give, finer)
-
-        def pushed(p: np.ndarray) -> np.ndarray:
-            cones, moments, rows = np.split(p, [3 * k, (3 + m) * k])
-            each = np.concatenate([cones.reshape(k, 3), moments.reshape(k, m)], axis=1)
-            return contacts(True).pushed(each, sparse_product(self.row_carrier.Y, rows))
-
-        def responded(p: np.ndarray) -> np.ndarray:
-            w = pushed(p)
-            return self._stacked(contacts(True).responses(w), sparse_product(self.row_carrier.X.T, w))
-
-        columns["meets"] = columns.get("meets", columns["before"])
-        if self.bounces:
-            meets, free = (
-                self._stacked(columns[x], y) for x, y in (("meets", self.row_meets), ("free", self.row_free))
-            )
-            solution, left = without_gain(impulses, meets, free, responded, self.at.memory.owed)
-        else:
-            solution, left = impulses(True), 0.0
-        p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
-        w = pushed(solution.p)
-        lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
-        if self.system.layout.nw:
-            lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
-        owed: Any = 0.0
-        if self.bounces:
-            stopped = stopped_impulses(p.reshape(k, 3), columns["stops"], count)
-            changes = contacts(True).responses(contacts(True).pushed(with_moments(stopped, m), np.zeros(n)))
-            columns["waits"] = self._waits(columns, p.reshape(k, 3), changes, w)
-            owed = self._owed(columns, p.reshape(k, 3), w, left)
-        after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
-        after |= {name: columns[name] for name in ("held", "waits")} | {"one_more": columns["one_more"][:, None]}
-        kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
-        parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        p, turned, slip, held, waits, numbers = (part.ravel() for part in parts)
-        arrays = p, turned, rows, slip, held, waits, numbers
-        return Solved(
-            w, Memory(*arrays, *self.counts(solution, reduce(maximum, columns["passed"].ravel())), owed), *lost
-        )
-
-    def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
-        """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
-        places = self.element.places
-        if len(table) <= places:
-            return np.concatenate([table, np.zeros((places - len(table), table.shape[1]))])
-
-        def entered(_: Any, pushing: Any, row: Any) -> dict[str, Any]:
-            pushes = row[0] > 0.0
-            slot = where(pushes, pushing, NOBODY)
-            return {"pushing": pushing + where(pushes, 1.0, 0.0), "rows": row[None], "to": np.array([slot])}
-
-        begin = np.zeros((places, table.shape[1]))
-        return visit(entered, {"row": table}, begin, carry={"pushing": 0.0}, count=count)["table"]
-
-    def _last(self, numbers: np.ndarray, k: int, count: Any) -> dict[str, np.ndarray]:
-        """What is remembered of the contacts in k slots."""
-        memory = self.at.memory
-        return known_before(numbers, count, memory.numbers[:k], len(self.gathering), memory.by_place())
-
-    def _columns(
-        self,
-        pushing: Any,
-        number: Any,
-        gap: Any,
-        position: Any,
-        normal: Any,
-        aside: Any,
-        p: Any,
-        turned: Any,
-        slip: Any,
-        held: Any,
-        approach: Any,
-    ) -> dict[str, Any]:
-        """All that the problem needs of one contact. pushing (g,): contacts, by groups."""
-        gathering = self.gathering
-        axes = tangent_frame(normal)
-        J = self.motions.rows(gathering.signs_of(number), axes, position, gathering.turning, aside)
-        carrier = self.bodies.carrier(J)
-        before = J @ self.v
-        free = before + carrier.X.T @ self.kick
-        alone = pushed_alone(gathering.groups_of(number) * pushing)
-        mobile = self.at.recovers * mobility(carrier.X, carrier.Y)
-        asked = Asked(self.element, self.h, self.at.memory, gathering.turning)
-        last, jump = Last(p, slip, held, approach), None if self.at.jump is None else carrier.X.T @ self.at.jump
-        apart = speeds_apart(J[:3], self.v)
-        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile, jump, apart)
-        return columns | {"one_more": number + 1.0, "gap": gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
-
-    def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""
-        return np.concatenate([x[:, :3].ravel(), x[:, 3:].ravel(), rows])
-
-    def _waits(self, columns: dict[str, np.ndarray], p: np.ndarray, changes: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """(k, 1): squares of the speeds of approaches that wait; changes: by what stops contacts."""
-        v1, contact = self.velocity(w), self.element.contact
-
-        def step(J: Any, before: Any, waits: Any, stops: Any, p: Any, du: Any) -> dict[str, Any]:
-            square = stopped_approach(contact, stops, p[0], waits[0], du[0], before[0], J[0] @ v1)
-            return {"waits": np.array([square])}
-
-        names = "J", "before", "waits", "stops"
-        return mapped(step, {name: columns[name] for name in names} | {"p": p, "du": changes})["waits"]
-
-    def _owed(self, columns: dict[str, np.ndarray], p: np.ndarray, w: np.ndarray, left: Any) -> Any:
-        """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
-        v1 = self.velocity(w)
-
-        def step(J: Any, before: Any, waits: Any, approach: Any, p: Any) -> dict[str, Any]:
-            return {"taken": braking(waits[0], approach[0], p[0], before[0], J[0] @ v1)}
-
-        names = "J", "before", "waits", "approach"
-        taken = mapped(step, {name: columns[name] for name in names} | {"p": p})["taken"]
-        return clip(sum(taken), 0.0, maximum(left, 0.0))
-
-    def _lost(
-        self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray
-    ) -> tuple[Any, Any, Any]:
-        """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
-        v1 = self.velocity(w)
-
-        def step(J: Any, meets: Any, gap: Any, p: Any, turned: Any) -> dict[str, Any]:
-            lost = -0.5 * np.concatenate([p, turned]) * (meets + J @ v1)
-            lift = recovered(lost[0], gap)
-            return {"impact": lost[0] + lift, "friction": sum(lost[1:]), "lift": lift}
-
-        heat = mapped(step, {name: columns[name] for name in ("J", "meets", "gap")} | {"p": p, "turned": turned})
-        return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
-
-
-def stopped_impulses(p: np.ndarray, stops: np.ndarray, count: Any) -> np.ndarray:
-    """Of impulses (k, 3) those that stop contacts; stops (k,): which can be stopped."""
-    return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, {"p": p, "stops": stops}, count)["p"]
-
-
-def with_moments(p: np.ndarray, m: int) -> np.ndarray:
-    """Impulses (k, 3), with m moments of each that are 0."""
-    return np.concatenate([p, np.zeros((len(p), m))], axis=1)
 
 
 def _fits(missed: np.ndarray, count: Any, k: int) -> Any:

@@ -66,6 +66,11 @@ class Layout:
             return []
         return np.split(states, np.cumsum(self.element_sizes)[:-1], axis=-1)
 
+    def of_element(self, e: np.ndarray, number: int) -> np.ndarray:
+        """The states of the element with a number."""
+        begin = self.nv + sum(self.element_sizes[:number])
+        return e[..., begin : begin + self.element_sizes[number]]
+
     def packed(self, velocity: np.ndarray, states: np.ndarray, modes: np.ndarray, accounts: np.ndarray) -> np.ndarray:
         """e of its parts."""
         return np.concatenate([velocity, states, modes, accounts], axis=-1)

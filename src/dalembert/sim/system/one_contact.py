@@ -197,9 +197,13 @@ def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck:
 
 
 class Last(NamedTuple):
-    """What is remembered of a contact from the step before: see `Memory`. approach (1,), or (0,) where none bounces."""
+    """What is remembered of a contact from the step before: see `Memory`. p (3,): its impulses; turned (m,): moments.
+
+    approach (1,), or (0,) where none bounces.
+    """
 
     p: np.ndarray
+    turned: np.ndarray
     slip: Any
     held: np.ndarray
     approach: np.ndarray

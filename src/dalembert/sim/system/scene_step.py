@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.contact.bounds import body_radius, possible_motion
-from dalembert.contact.gathering import law_of
+from dalembert.contact.gathering import known_before, law_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
     BodyContacts,
+    Columns,
     ConstraintImpulses,
     Sweeps,
     by_contact,
@@ -25,13 +26,13 @@ from dalembert.linear import (
     nonzeros,
     solved_bodies,
 )
-from dalembert.math import clip, maximum, take, visit, where
+from dalembert.math import clip, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
-from .contact_problem import counts, finer_tolerance, without_gain
+from .contact_problem import counts, finer_tolerance, state_after, without_gain
 from .drift import loose_drift
 from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 NOTHING = np.zeros((1, 1))  # a table that is not used
 FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at rest
 HALF = np.triu_indices(3)  # of a symmetric matrix
+MOTION = Columns(centre=(3,), light=(), mobility=(6,), before=(6,), kick=(6,))  # of a row: see `Moving`
 
 
 def scene_step(
@@ -52,37 +54,37 @@ def scene_step(
     bodies = LooseBodies(system, element.scene(system.model))
     q_half, v = bodies.drifted(q, layout.velocity(e), 0.5 * h)
     applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
-    z = layout.states(e)
-    memory = element.memory(layout.by_element(z)[system.contact_number])
-    step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), memory, h)
+    step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), system.contact_memory(e), h)
     solved = step.solved(bool(layout.nw))
-    v1 = bodies.changed(q_half, v, step.changes(solved.w))
+    v1 = bodies.changed(q_half, v, step.moving.changes(solved.w))
     q1, v_end = bodies.drifted(q_half, v1, 0.5 * h)
 
-    states = layout.by_element(z + h * system.state_rates(applied))
-    states[system.contact_number] = solved.memory.flat()
-    e1 = layout.replaced(e, v_end, np.concatenate(states))
-    if layout.nw:
-        work = list(h * system.powers(q_half, 0.5 * (v + v1), applied))
-        names = {entry: k for k, entry in enumerate(system.entries)}
+    def work() -> np.ndarray:
+        changes = list(h * system.powers(q_half, 0.5 * (v + v1), applied))
         lost = zip((CONTACT_IMPACTS, CONTACT_FRICTION, CONTACT_RECOVERY), solved.lost, strict=True)
         for entry, heat in lost:
-            work[names[entry]] = heat
-        e1 = layout.replaced(e1, accounts=layout.accounts(e) + np.array(work))
-    return q1, e1
+            changes[system.entries.index(entry)] = heat
+        return np.array(changes)
+
+    return q1, state_after(system, e, h, applied, v_end, solved.memory, work)
 
 
 class Moving(NamedTuple):
     """Bodies in the middle of a step: placed (n + 1, 13), later (n + 1, 12) as `Scene.touching` takes them.
 
-    motion (n, 22): centre of mass, 1/mass, inverse inertia (6: xx xy xz yy yz zz), velocity, angular velocity, and what
-    all forces but contact add to both. inertia (n, 7): mass, and inertia about the centre of mass, as its inverse.
+    motion (n, 22): rows of `MOTION`: centre of mass, 1/mass, inverse inertia (xx xy xz yy yz zz), velocity and angular
+    velocity, and what all forces but contact add to both. inertia (n, 7): mass, and inertia about the centre of mass,
+    as its inverse.
     """
 
     placed: np.ndarray
     later: np.ndarray
     motion: np.ndarray
     inertia: np.ndarray
+
+    def changes(self, w: np.ndarray) -> np.ndarray:
+        """(n, 6) of velocities in the step, by contacts w (n, 6) and all other forces."""
+        return MOTION.named(self.motion)["kick"] + w
 
 
 class SceneSolution(NamedTuple):
@@ -145,12 +147,18 @@ class LooseBodies:
                 kick = kick + (h / mass) * (R @ wrench[3:])
                 turn = h * (mobility @ (R @ (wrench[:3] - cross(com, wrench[3:]))))
             ahead = possible_motion(h, velocity, spin, radius)
-            motion = [*(q[:3] + R @ com), 1.0 / mass, *mobility[HALF], *velocity, *spin, *kick, *turn]
+            motion = MOTION.row(
+                centre=q[:3] + R @ com,
+                light=1.0 / mass,
+                mobility=mobility[HALF],
+                before=np.concatenate([velocity, spin]),
+                kick=np.concatenate([kick, turn]),
+            )
             placed = np.array([*R.ravel(), *q[:3], ahead])
             turned = R @ so3.exp(h * v[:3])
             later = np.array([*turned.ravel(), *(q[:3] + R @ com + h * velocity - turned @ com)])
             inertias = np.array([mass, *inertia[HALF]])
-            return {"placed": placed, "later": later, "motion": np.array(motion), "inertia": inertias}
+            return {"placed": placed, "later": later, "motion": motion, "inertia": inertias}
 
         items = self.constants | {
             "mass": np.array([body.inertia.mass for body in self.scene.loose]),
@@ -184,15 +192,11 @@ class SceneImpulses:
 
     def __init__(self, bodies: LooseBodies, element: RigidContact, moving: Moving, memory: Memory, h: Any) -> None:
         self.bodies, self.element, self.moving, self.memory, self.h = bodies, element, moving, memory, h
-        laws = element.laws
-        self.about = tuple(sorted({axis for law in laws for axis in law.axes}))
-        self.bounces = element.bounces
+        self.about, self.bounces = element.turning, element.bounces
         self.touching = bodies.scene.touching(moving.placed, moving.later)
-        self.columns = self._columns(self.touching, self._remembered(self.touching.number))
-
-    def changes(self, w: np.ndarray) -> np.ndarray:
-        """(n, 6) of velocities in the step, by contacts w (n, 6) and all other forces."""
-        return self.moving.motion[:, 16:22] + w
+        known = memory.numbers, len(element.names), memory.by_place()
+        last = known_before(self.touching.number, self.touching.count, *known)
+        self.columns = self._columns(self.touching, last)
 
     def solved(self, accounts: bool) -> SceneSolution:
         """All impulses on their laws; accounts: with the heat that they make."""
@@ -232,49 +236,26 @@ class SceneImpulses:
         lost = self.lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
-        change, worst, unsettled, passes = counts(before, solution, largest_size(columns["passed"], count))
+        numbers = counts(before, solution, largest_size(columns["passed"], count))
+        numbers["unsettled"] = maximum(numbers["unsettled"], before.unsettled + crowded)
         memory = Memory(
-            p[:, :3].ravel(),
-            p[:, 3:].ravel(),
-            np.zeros(0),
-            solution.slip,
-            columns["held"].ravel(),
-            columns["waits"].ravel(),
-            columns["one_more"],
-            change,
-            worst,
-            maximum(unsettled, before.unsettled + crowded),
-            passes,
-            owed,
-            before.crowded + crowded,
+            contacts=p[:, :3].ravel(),
+            turned=p[:, 3:].ravel(),
+            rows=np.zeros(0),
+            slip=solution.slip,
+            held=columns["held"].ravel(),
+            approach=columns["waits"].ravel(),
+            numbers=columns["one_more"],
+            owed=owed,
+            crowded=before.crowded + crowded,
+            **numbers,
         )
         return SceneSolution(w, memory, lost)
 
-    def _remembered(self, number: np.ndarray) -> np.ndarray:
-        """(k, 7 + m, or 8 + m): of the step before, impulses, slip, velocity held, and the approach that waits."""
-        memory, k, m = self.memory, len(number), len(self.about)
-        every = len(self.element.names)
-        slots = np.arange(1.0, k + 1.0)
-
-        def note(_: Any, slot: Any, one_more: Any) -> dict[str, Any]:
-            return {"rows": np.array([[slot]]), "to": np.array([one_more - 1.0])}
-
-        places = visit(note, {"slot": slots, "one_more": memory.numbers}, np.zeros((every, 1)))["table"]
-        kept = [memory.contacts.reshape(k, 3), memory.turned.reshape(k, m), memory.slip[:, None]]
-        kept += [memory.held.reshape(k, 3), memory.approach.reshape(k, int(self.bounces))]
-        last = take(places, number)[:, 0]
-        return take(np.concatenate(kept, axis=1), last - 1.0)
-
-    def known(self, row: np.ndarray) -> Last:
-        """What a row of `_remembered` says of a contact."""
-        m = len(self.about)
-        return Last(row[:3], row[3 + m], row[4 + m : 7 + m], row[7 + m :])
-
-    def remembered(self, row: np.ndarray) -> dict[str, Any]:
-        """The same as columns, from which the iteration starts."""
-        m = len(self.about)
-        waited = {"waited": row[7 + m]} if self.bounces else {}
-        return {"p": row[: 3 + m], "slip": row[3 + m], **waited}
+    def start_columns(self, last: Last) -> dict[str, Any]:
+        """Of one contact: from where the iteration starts, and the approach that has waited for its rebound."""
+        waited = {"waited": last.approach[0]} if self.bounces else {}
+        return {"p": np.concatenate([last.p, last.turned]), "slip": last.slip, **waited}
 
     def _pushing(self, touching: Touching, normal: np.ndarray) -> np.ndarray:
         """(k,): how many contacts pushed in the step before at the body of each that has most of them.
@@ -290,8 +271,8 @@ class SceneImpulses:
         numbers = visit(one_more, items, start, at, count=count, groups=touching.group)["table"]
         return visit(lambda rows: {"most": maximum(rows[0, 0], rows[1, 0])}, {}, numbers, at, count=count)["most"]
 
-    def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
-        """All that the problem needs of contacts."""
+    def _columns(self, touching: Touching, remembered: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """All that the problem needs of contacts; remembered: of each, the fields of `Last`."""
         asked = Asked(self.element, self.h, self.memory, self.about)
 
         def one(
@@ -302,9 +283,9 @@ class SceneImpulses:
             places = position + aside, position - aside
             a, b = (Side(row, axes, place, self.about) for row, place in zip(rows, places, strict=True))
             before, kick = a.before - b.before, a.kick - b.kick
-            free = before + kick
-            columns = asked.columns(law, gap, before, free, self.known(last), pushed_alone([pushing]))
-            columns |= self.remembered(last)
+            free, last = before + kick, Last(**last)
+            columns = asked.columns(law, gap, before, free, last, pushed_alone([pushing]))
+            columns |= self.start_columns(last)
             return columns | {
                 "one_more": number + 1.0,
                 "axes": axes,
@@ -325,7 +306,7 @@ class SceneImpulses:
             "normal": touching.normal,
             "aside": touching.aside,
             "last": remembered,
-            "pushing": self._pushing(touching, remembered[:, 0]),
+            "pushing": self._pushing(touching, remembered["p"][:, 0]),
         }
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
 
@@ -375,15 +356,17 @@ class Side:
     """One of the two bodies of a contact; a row of zeros is one that does not move."""
 
     def __init__(self, row: np.ndarray, axes: np.ndarray, position: np.ndarray, about: tuple[int, ...]) -> None:
-        xx, xy, xz, yy, yz, zz = row[4:10]
+        motion = MOTION.named(row)
+        xx, xy, xz, yy, yz, zz = motion["mobility"]
         inverse = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        r = position - row[:3]
-        self.light = row[3]
+        r = position - motion["centre"]
+        self.light = motion["light"]
         self.levers = np.array([cross(r, axis) for axis in axes])
         self.turns = np.array([inverse @ lever for lever in self.levers])
         self.spins = np.array([inverse @ axes[k] for k in about]).reshape(len(about), 3)
-        self.before, self.kick = (self._velocity(axes, motion, about) for motion in (row[10:16], row[16:22]))
+        self.before, self.kick = (self._velocity(axes, motion[name], about) for name in ("before", "kick"))
 
-    def _velocity(self, axes: np.ndarray, motion: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
-        along = axes @ motion[:3] + self.levers @ motion[3:]
-        return np.concatenate([along, [axes[k] @ motion[3:] for k in about]])
+    def _velocity(self, axes: np.ndarray, velocity: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
+        """(3 + m,) along and about the axes, of a velocity and an angular velocity (6,) of the body."""
+        along = axes @ velocity[:3] + self.levers @ velocity[3:]
+        return np.concatenate([along, [axes[k] @ velocity[3:] for k in about]])

@@ -16,7 +16,7 @@ from dalembert.model import Actuator, Model
 
 from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
-from ..elements.contact import RigidContact
+from ..elements.contact import Memory, RigidContact
 from ..elements.mujoco import MujocoConstraints
 from .accounts import Entry, entries_of, numbered_labels, powers, surface_work
 from .constraints import Constraint, Rows, joined
@@ -136,6 +136,11 @@ class System:
         """Contacts that steps keep by impulses."""
         element = self.elements[self.contact_number] if self.contact_number >= 0 else None
         return element if isinstance(element, RigidContact) else None
+
+    def contact_memory(self, e: np.ndarray) -> Memory:
+        """What steps with rigid contact remember in e (…, ne)."""
+        assert self.contact is not None
+        return self.contact.memory(self.layout.of_element(e, self.contact_number))
 
     @cached_property
     def soft(self) -> MujocoConstraints | None:
