@@ -1,4 +1,4 @@
-"""Cores of shapes that end in corners, edges and faces, and loops over these, whose code is there once."""
+"""Cores of shapes that end in corners, edges and faces, and loops over these, whose code is emitted once."""
 
 from __future__ import annotations
 

@@ -174,8 +174,8 @@ def _(shape: Hull | TabledHull, p: np.ndarray, m: np.ndarray, tolerance: Any = A
         away = cross(p - start, direction)
         tilt = dot(direction, m)
         near = dot(away, away) < tolerance * tolerance * length * length
-        found = logical_and(near, tilt * tilt < tolerance * tolerance * length)
-        return {"best": where(found, direction / sqrt(length), best)}
+        on_edge = logical_and(near, tilt * tilt < tolerance * tolerance * length)
+        return {"best": where(on_edge, direction / sqrt(length), best)}
 
     def face(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
         off = normal - m

@@ -25,11 +25,11 @@ def largest(value: Callable[[np.ndarray], Any], directions: np.ndarray, away: np
     """The best of some directions (n, 3), or of those far enough from the direction `away`."""
 
     def better(best: np.ndarray, n: np.ndarray) -> np.ndarray:
-        there = value(n)
-        larger = there > best[0]
+        reached = value(n)
+        larger = reached > best[0]
         if away is not None:
             larger = logical_and(larger, dot(n, away) < APART)
-        return where(larger, np.array([there, *n]), best)
+        return where(larger, np.array([reached, *n]), best)
 
     start = np.array([-np.inf, 0.0, 0.0, 1.0])
     return scan(lambda best, n: {"best": better(best, n)}, {"n": directions}, {"best": start})["best"][-1][1:]

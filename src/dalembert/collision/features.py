@@ -54,10 +54,10 @@ def flattest(body: Any, other: Any, X: Pose) -> np.ndarray:
             return logical_or(along >= 0.0, along > best[0])
 
         def fan() -> dict[str, Any]:
-            found = best
+            better = best
             for n in (_in_fan(other, X, start, left, right), *_along_sides(other, X, direction)):
-                found = tried(found, n, start)
-            return {"best": found}
+                better = tried(better, n, start)
+            return {"best": better}
 
         wanted = logical_and(promising(X.p), promising(_first(other, X, left + right)))
         return branch(wanted, fan, {"best": best})

@@ -1,4 +1,4 @@
-"""Distances of many pairs of shapes: pairs of one kind are a loop over sizes and poses, whose code is there once."""
+"""Distances of many pairs of shapes: pairs of one kind are a loop over sizes and poses, whose code is emitted once."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Hull:
 
 
 class HullTable:
-    """Several hulls as tables of numbers with as many rows for each, for loops whose code is there once.
+    """Several hulls as tables of numbers with as many rows for each, for loops whose code is emitted once.
 
     Rows that a hull does not need repeat its last one.
     """

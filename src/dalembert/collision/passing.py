@@ -77,18 +77,18 @@ def _restored(x: np.ndarray) -> Instant:
 
 
 def passing(
-    a: Any, b: Any, X_AB: Pose, later: tuple[Pose, Pose], found: Witness, nearest: Nearest, radius: Any, level: Any
+    a: Any, b: Any, X_AB: Pose, later: tuple[Pose, Pose], here: Witness, nearest: Nearest, radius: Any, level: Any
 ) -> Witness:
-    """The witness of two cores, found, where these would meet along its normal: that of the instant that matters.
+    """The witness of two cores; where they would meet along the normal of that here, that of the instant they do.
 
     later: A and B after the while, in A's frame now. radius [m]: of both together, around the cores; level [m]: an
     overlap that is none. The witness is then not that of nearest points: the places on A and B are those that come
     nearest to each other, each where it is now, and a − b has a part across the normal.
     """
-    gap = found.distance - radius
-    ahead = dot(found.normal, later[0].point(found.a) - later[1].point(X_AB.inverse().point(found.b))) - radius
+    gap = here.distance - radius
+    ahead = dot(here.normal, later[0].point(here.a) - later[1].point(X_AB.inverse().point(here.b))) - radius
     wanted = logical_and(gap >= -level, ahead < -level)
-    first = Instant(0.0, gap, ahead - gap, found.normal, found.a, found.b).flat()
+    first = Instant(0.0, gap, ahead - gap, here.normal, here.a, here.b).flat()
 
     def step(poses: Any, low: Any, high: Any, best: Any, turn: Any, settled: Any) -> dict[str, Any]:
         to_a, from_b, to_b = (Pose(x[:9].reshape(3, 3), x[9:]) for x in poses)
@@ -116,7 +116,7 @@ def passing(
     normal, on_a, on_b = repeat(step, PASSES, start, settled="settled")["best"].reshape(3, 3)
     separation = dot(normal, on_a - on_b)
     wanted = logical_and(wanted, separation - radius >= -level)
-    return chosen(wanted, Witness(separation, on_a, on_b, normal), found)
+    return chosen(wanted, Witness(separation, on_a, on_b, normal), here)
 
 
 def _outcome(low: Instant, high: Instant, level: Any) -> tuple[Any, Any, np.ndarray, Any]:

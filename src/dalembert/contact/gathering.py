@@ -56,8 +56,8 @@ def points(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
     rows: dict[int, np.ndarray] = {}
     for members in groups.values():
         rows |= dict(zip(members, _group([patches[k] for k in members], X, later), strict=True))
-    found = Points(**POINT.named(np.concatenate([rows[k] for k in range(len(patches))])))
-    return found._replace(aside=None) if later is None else found
+    every = Points(**POINT.named(np.concatenate([rows[k] for k in range(len(patches))])))
+    return every._replace(aside=None) if later is None else every
 
 
 def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None) -> list[np.ndarray]:
@@ -74,14 +74,17 @@ def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
     ) -> dict[str, Any]:
         X_a = pose_of(body_a) @ pose_of(place_a)
         if first.ground is not None:
-            found = ground_points(a.shape(size_a), X_a, first.ground)
-            return {"rows": np.array([[w.distance, *w.a, *w.normal, *NOWHERE] for w in found])}
+            witnesses = ground_points(a.shape(size_a), X_a, first.ground)
+            rows = [POINT.row(gap=w.distance, position=w.a, normal=w.normal, aside=NOWHERE) for w in witnesses]
+            return {"rows": np.array(rows)}
         both = None
         if ahead:
             both = pose_of(ahead[0]) @ pose_of(place_a), pose_of(ahead[1]) @ pose_of(place_b)
-        found = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b), both)
-        aside = [0.5 * w.aside if ahead and first.is_aside else NOWHERE for w in found]
-        return {"rows": np.array([[w.distance, *w.position, *w.normal, *x] for w, x in zip(found, aside, strict=True)])}
+        witnesses = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b), both)
+        aside = [0.5 * w.aside if ahead and first.is_aside else NOWHERE for w in witnesses]
+        every = zip(witnesses, aside, strict=True)
+        rows = [POINT.row(gap=w.distance, position=w.position, normal=w.normal, aside=x) for w, x in every]
+        return {"rows": np.array(rows)}
 
     here = Pose.identity()
     placements = [(p.placement, p.other_placement or here) for p in patches]
@@ -245,16 +248,16 @@ class Gathering:
     def rows(self, q: np.ndarray) -> Rows:
         """Those of all candidates at q (nq,), as `contact_rows` has them, without their spins."""
         X = poses(self.model, q)
-        motions, found = Motions(self.model, X, q), points(self.patches, X)
+        motions, every = Motions(self.model, X, q), points(self.patches, X)
 
         def step(signs: Any, position: Any, normal: Any) -> dict[str, Any]:
             axes = tangent_frame(normal)
             return {"axes": axes, "J": motions.rows(signs, axes, position, ())}
 
-        items = {"signs": self.signs, "position": found.position, "normal": found.normal}
+        items = {"signs": self.signs, "position": every.position, "normal": every.normal}
         rows = mapped(step, items)
         J = rows["J"].reshape(-1, self.model.nv)
-        return Rows(found.gap, found.position, rows["axes"], J, np.zeros((0, self.model.nv)))
+        return Rows(every.gap, every.position, rows["axes"], J, np.zeros((0, self.model.nv)))
 
     def speeds(self, at: Points, motions: Motions, v: np.ndarray, numbers: Sequence[int] | None = None) -> np.ndarray:
         """How fast gaps open at v (nv,) [m/s]: (k,) of the candidates with k numbers, or of all."""
@@ -273,9 +276,9 @@ class Gathering:
             items |= {"both": np.array([first[:3] + second[:3] for first, second in pairs]), "aside": at.aside[which]}
         return for_each(step, items)["speed"]
 
-    def near(self, found: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None) -> np.ndarray:
+    def near(self, at: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None) -> np.ndarray:
         """1 for each candidate that may touch in a step h, else 0: (k,) of those with k numbers, or of all."""
-        gap = found.gap if numbers is None else found.gap[list(numbers)]
+        gap = at.gap if numbers is None else at.gap[list(numbers)]
 
         def step(gap: Any, speed: Any) -> dict[str, Any]:
             return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
@@ -330,9 +333,9 @@ class Slot(NamedTuple):
     aside: np.ndarray
 
 
-def in_slots(found: Points, numbers: np.ndarray, count: Any) -> Slot:
+def in_slots(every: Points, numbers: np.ndarray, count: Any) -> Slot:
     """The candidates with numbers (k,), the first `count` of them, as arrays with k rows."""
-    known = {name: x for name, x in found._asdict().items() if x is not None}
+    known = {name: x for name, x in every._asdict().items() if x is not None}
     layout = Columns.of(known)
     rows = layout.named(_rows(layout.table(**known), numbers, count))
     return Slot(numbers, **{"aside": np.zeros((len(numbers), 3))} | rows)

@@ -219,8 +219,8 @@ class Scene:
             return {"near": np.array(near), "contacts": np.array(contacts)}
 
         poses = np.concatenate([placed, later], axis=1)
-        found = visit(one, {"k": listed}, poses, at, count=pair_count)  # of one state several pairs at once
-        points = {name: found[name] for name in ("near", "contacts")}
+        pair_contacts = visit(one, {"k": listed}, poses, at, count=pair_count)  # of one state several pairs at once
+        points = {name: pair_contacts[name] for name in ("near", "contacts")}
 
         def keep(_: Any, count: Any, near: Any, contacts: Any) -> dict[str, Any]:
             to = []
@@ -248,13 +248,13 @@ class Scene:
 
         rows = placed[group.bodies[:, 0].astype(int)]
         items = {"first": group.first, "bodies": group.bodies, "row": rows, "place": group.places[0]}
-        found = mapped(one, items | {"size": group.sizes[0].sizes})
+        points = mapped(one, items | {"size": group.sizes[0].sizes})
 
         def keep(_: Any, count: Any, contact: Any) -> dict[str, Any]:
             return {"rows": contact[None], "to": np.array([count + float(self.world + 1)]), "count": count + 1.0}
 
-        near, points = found["near"].ravel(), {"contact": found["contact"].reshape(-1, WIDTH)}
-        end = visit(keep, points, table, carry={"count": count}, wanted=near)
+        near, contacts = points["near"].ravel(), {"contact": points["contact"].reshape(-1, WIDTH)}
+        end = visit(keep, contacts, table, carry={"count": count}, wanted=near)
         return end["table"], end["count"]
 
     # ---- which pairs come near
@@ -295,9 +295,9 @@ class Scene:
             return {"rows": np.array([[k]]), "to": np.array([count]), "count": count + 1.0}
 
         items = {"k": np.arange(float(n))}
-        found = visit(list_it, items, np.zeros((room, 1)), carry={"count": 0.0}, wanted=near)
-        count = minimum(found["count"], float(room))
-        return found["table"][:, 0], count, found["count"] - count
+        listed = visit(list_it, items, np.zeros((room, 1)), carry={"count": 0.0}, wanted=near)
+        count = minimum(listed["count"], float(room))
+        return listed["table"][:, 0], count, listed["count"] - count
 
     def _bounds(self, solids: list[Solid], placed: np.ndarray) -> np.ndarray:
         """(m, 17) of each solid: centre, radius of the ball around it, how far it may move, box around it, its axes."""

@@ -331,12 +331,12 @@ def visit(
             *shaped(state, [x.shape for x in start.values()]),
             *shaped(item, [x.shape[1:] for x in arrays.values()]),
         ]
-        found = {name: np.asarray(x, object) for name, x in step(*parts).items()}
-        to, contents = found.pop("to"), found.pop("rows")
-        shapes.update({name: x.shape for name, x in found.items() if name not in start})
-        following = [x for name in start for x in found[name].ravel()]
+        results = {name: np.asarray(x, object) for name, x in step(*parts).items()}
+        to, contents = results.pop("to"), results.pop("rows")
+        shapes.update({name: x.shape for name, x in results.items() if name not in start})
+        following = [x for name in start for x in results[name].ravel()]
         written = Written(
-            list(to.ravel()), list(contents.ravel()), following, [x for name in shapes for x in found[name].ravel()]
+            list(to.ravel()), list(contents.ravel()), following, [x for name in shapes for x in results[name].ravel()]
         )
         for taken in (None if limit is None or place is None else place < limit, None if flag is None else flag > 0.5):
             written = written if taken is None else _counted(written, state, taken, graph)

@@ -1,4 +1,4 @@
-"""Systems of blocks (6, 6), most of them 0, which of them differs from state to state: loops over what there is.
+"""Sparse systems of blocks (6, 6) whose pattern differs from state to state: loops over the blocks that are not 0.
 
 A x = b by elimination of blocks without pivots, for A near a positive definite matrix. Row and column i of the factors
 follow from the rows and columns before them, so that m of n rows take the first operations of a list. Each is
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import logical_and, lookup, map, repeat, take, visit, where
+from dalembert.math import lookup, map, repeat, take, visit, where
 
 from .general import solve
 
@@ -70,24 +70,11 @@ class BlockPattern(NamedTuple):
     pair_count: Any
 
 
-def block_pattern(n: int, pairs: np.ndarray, count: Any, rows: Any = None) -> BlockPattern:
-    """Of a system of n rows whose blocks (i, j) and (j, i) are not 0 for the first `count` of pairs (k, 2).
+def block_pattern(n: int, flags: np.ndarray, rows: Any = None) -> BlockPattern:
+    """Of a system of n rows whose block (i, j) is not 0 where flags (n², 1) are 1 at i n + j.
 
     rows: how many of the n rows there are, the first ones; None: all.
     """
-    flags = np.zeros((n * n, 1))
-    flags[:: n + 1] = 1.0
-
-    def present(_: Any, pair: Any) -> dict[str, Any]:
-        inside = logical_and(pair[0] < n, pair[1] < n)
-        places = [pair[i] * float(n) + pair[1 - i] for i in (0, 1)]
-        return {"rows": np.ones((2, 1)), "to": np.array([where(inside, place, -1.0) for place in places])}
-
-    return pattern_of_flags(n, visit(present, {"pair": pairs}, flags, count=count)["table"], rows)
-
-
-def pattern_of_flags(n: int, begin: np.ndarray, rows: Any = None) -> BlockPattern:
-    """Of a system of n rows whose blocks with a flag 1 in begin (n², 1) are not 0; rows: as of `block_pattern`."""
     order, blocks = elimination(n), n * n
     every = order.operations
 
@@ -97,13 +84,13 @@ def pattern_of_flags(n: int, begin: np.ndarray, rows: Any = None) -> BlockPatter
         return {"rows": np.array([[1.0], [k]]), "to": np.array(places), "number": number + where(taken, 1.0, 0.0)}
 
     items = {"k": np.arange(float(len(every))), "target": every[:, 0]}
-    table = np.concatenate([begin, np.zeros((len(every), 1))])
+    table = np.concatenate([flags, np.zeros((len(every), 1))])
     limits = [None if rows is None else lookup(ends, rows) for ends in (order.ends, order.pair_ends)]
     listed = visit(needed, items, table, every[:, 1:3], {"number": 0.0}, limits[0])
-    flags, numbers, operation_count = listed["table"][:blocks], listed["table"][blocks:, 0], listed["number"]
+    filled, numbers, operation_count = listed["table"][:blocks], listed["table"][blocks:, 0], listed["number"]
 
     places = order.pairs @ [n, 1]
-    flagged = take(flags, places.astype(float))[:, 0]
+    flagged = take(filled, places.astype(float))[:, 0]
 
     def listed_pair(_: Any, number: Any, k: Any, flag: Any) -> dict[str, Any]:
         return _next(flag > 0.5, number, k)

@@ -1,13 +1,12 @@
-"""Impulses of contacts between bodies that nothing else holds, told apart by number: loops whose code is there once.
+"""Impulses of contacts between bodies that nothing else holds: loops whose code is emitted once.
 
-A contact moves two bodies, which each state of a batch has itself: w (n, 6) holds what impulses have changed of the
+Which two bodies a contact moves differs from state to state. w (n, 6) holds what impulses have changed of the
 velocities of the centres of mass and of the angular velocities, along the axes of the world. A contact reads and writes
-two rows of it, so that a sweep costs what there is to touch, whatever the number of bodies.
+two rows of it, so that a sweep costs as much as there are contacts, whatever the number of bodies.
 
-Sweeps solve for each contact beside the others (block Gauss-Seidel); of one state, contacts without a common body
-together. Between them the impulses go on along the
-direction of the last changes, as conjugate gradients would, which takes stacks to rest in tens of sweeps instead of
-hundreds (Silcowitz-Niebe, Abel, Erleben 2010).
+Sweeps solve for each contact beside the others (block Gauss-Seidel); for one state at a time, contacts without a common
+body are solved for together. Between sweeps the impulses go on along the direction of the last changes, as conjugate
+gradients would, which takes stacks to rest in tens of sweeps instead of hundreds (Silcowitz-Niebe, Abel, Erleben 2010).
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ SLOW_AT_FIRST, AT_FIRST = (3, 4.0)  # sweeps before their pace counts, and times
 class BodyContacts(NamedTuple):
     """Of k contacts, the first `count` of which there are, with m axes of friction about them.
 
-    first, second (k,): numbers of bodies, one that is none's moves nothing; group (k,): neighbours with the same number
-    have no body in common. axes (k, 3, 3): normal and tangents, rows;
-    levers_a, levers_b (k, 3, 3): turning of the bodies per motion along each; turns_a, turns_b (k, 3, 3): angular
-    velocity that a unit impulse along each gives; light_a, light_b (k,): 1/mass. spins_a, spins_b (k, m, 3): angular
-    velocities that unit moments about the axes `about` give; reach (k, m) [m]: moment per normal impulse.
-    c (k, 3 + m): velocities without impulses; mu (k,).
+    first, second (k,): numbers of bodies; a number that is no body's stands for what does not move. group (k,):
+    neighbours with the same number have no body in common. axes (k, 3, 3): normal and tangents, rows; levers_a,
+    levers_b (k, 3, 3): turning of the bodies per motion along each; turns_a, turns_b (k, 3, 3): angular velocity that a
+    unit impulse along each gives; light_a, light_b (k,): 1/mass. spins_a, spins_b (k, m, 3): angular velocities that
+    unit moments about the axes `about` give; reach (k, m) [m]: moment per normal impulse. c (k, 3 + m): velocities
+    without impulses; mu (k,).
     """
 
     first: np.ndarray

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from dalembert.math import abs as absolute
-from dalembert.math import logical_and, map, maximum, repeat, take, visit, where
+from dalembert.math import repeat, take, where
 
-from .arrays import by_contact, flat, largest_size, total
+from .arrays import by_contact, flat
 from .block_elimination import BlockPattern, block_pattern, solve_blocks
 from .body_impulses import Sweeps
 from .body_parts import UnsettledBodies
-from .cones import Block, yielding_contact
-from .impulses import chosen_contact
+from .contact_kinds import kind_chosen, kind_marked, kind_power, kind_stiffened, kind_yielding
 from .iteration import ACCURACY, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding, settled
 
 MOST = 48  # bodies of islands that Newton steps solve for together
@@ -72,21 +70,11 @@ class BodyProblem(Problem):
         self.sweeps, self.contacts, self.bodies = sweeps, contacts, n
         self.inertia, self.body_count, self.whole = inertia, body_count, whole
         self.sizes, self.scale_of = flat(sweeps.sizes), flat(contacts.c)
-        self.laws = {"size": sweeps.sizes, "mu": contacts.mu}
 
     @cached_property
     def M(self) -> np.ndarray:  # type: ignore[override]
         """(6 n, 6 n) inertia of the bodies."""
-        M = np.zeros((6 * self.bodies, 6 * self.bodies), object)
-        for i, each in enumerate(self.inertia):
-            at = slice(6 * i, 6 * i + 6)
-            M[at, at] = body_inertia(each)
-        return M
-
-    @cached_property
-    def pattern(self) -> BlockPattern:
-        """Which blocks of the system there are."""
-        return block_pattern(self.bodies, self.sweeps.at, self.contacts.count, self.body_count)
+        return whole_inertia(self.inertia)
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (6 n,)."""
@@ -130,68 +118,31 @@ class BodyProblem(Problem):
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u; A is K of each contact: see `solve`."""
-        sweeps, contacts = self.sweeps, self.contacts
-
-        def one(rows: Any, motion: Any, held: Any, u: Any, size: Any, mu: Any) -> dict[str, Any]:
-            contact = sweeps.motion_of(**motion)
-            p, K = yielding_contact(size, mu, np.zeros(0), held, u, give)
-            push = np.array([row + side.T @ (p - held) for row, side in zip(rows, contact.rows(), strict=True)])
-            return {"rows": push, "to": contact.numbers, "p": p, "K": K}
-
-        items = {"motion": sweeps.motion, "held": by_contact(held, 3), "u": by_contact(u, 3)} | self.laws
-        start = np.zeros((self.bodies, 6))
-        each = visit(one, items, start, sweeps.at, count=contacts.count, groups=contacts.group)
+        each = kind_yielding(self.sweeps, by_contact(held, 3), by_contact(u, 3), give)
         return Yielding(flat(each["p"]), each["K"], each["table"].ravel())
 
     def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
         """Impulses p of such laws, and du · (p − held)."""
+        p, power = kind_power(self.sweeps, by_contact(held, 3), by_contact(u, 3), by_contact(du, 3), give)
+        return flat(p), power
 
-        def one(held: Any, u: Any, du: Any, size: Any, mu: Any) -> dict[str, Any]:
-            p, _ = yielding_contact(size, mu, np.zeros(0), held, u, give)
-            return {"power": du @ (p - held), "p": p}
+    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Impulses and slips of each contact alone, with the others as they are, and what they change."""
+        new, slip, change = kind_chosen(self.sweeps, by_contact(p, 3), by_contact(u, 3))
+        return flat(new), slip, change
 
-        items = {name: by_contact(x, 3) for name, x in (("held", held), ("u", u), ("du", du))} | self.laws
-        each = map(one, items, self.contacts.count)
-        return flat(each["p"]), total(each["power"], self.contacts.count)
+    @cached_property
+    def pattern(self) -> BlockPattern:
+        """Which blocks of the system there are."""
+        n = self.bodies
+        flags = np.zeros((n * n, 1))
+        flags[:: n + 1] = 1.0
+        return block_pattern(n, kind_marked(self.sweeps, flags, n), self.body_count)
 
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(M + Jᵀ K J)⁻¹ b for K = A (k, 3, 3) of each contact."""
-        return solve_blocks(self.pattern, self._system(A), b.reshape(-1, 6)).ravel()
-
-    def _system(self, K: np.ndarray) -> np.ndarray:
-        """The blocks of M + Jᵀ K J."""
-        n, sweeps = self.bodies, self.sweeps
-        table = np.zeros((n * n, 36), object)
-        for i in range(n):
-            table[i * n + i] = self.M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6].ravel()
-
-        def places(numbers: Any) -> dict[str, Any]:
-            inside = logical_and(numbers[0] < n, numbers[1] < n)
-            both = [where(inside, numbers[i] * float(n) + numbers[1 - i], -1.0) for i in (0, 1)]
-            alone = [where(numbers[i] < n, numbers[i] * (n + 1.0), -1.0) for i in (0, 1)]
-            return {"places": np.array([*alone, *both])}
-
-        at = map(places, {"numbers": sweeps.at}, self.contacts.count)["places"]
-
-        def stiffer(rows: Any, at: Any, motion: Any, K: Any) -> dict[str, Any]:
-            a, b = sweeps.motion_of(**motion).rows()
-            more = [left.T @ K @ right for left, right in ((a, a), (b, b), (a, b), (b, a))]
-            return {"rows": rows + np.array([x.ravel() for x in more]), "to": at}
-
-        items = {"at": at, "motion": sweeps.motion, "K": K}
-        return visit(stiffer, items, table, at, count=self.contacts.count)["table"]
-
-    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact alone, were the others as they are, and what they change."""
-
-        def one(block: Any, mu: Any, p: Any, u: Any) -> dict[str, Any]:
-            block = Block(**block)
-            new, slip, moved = chosen_contact(block, mu, np.zeros(0), block.size, p, u)
-            return {"p": new, "slip": slip, "change": reduce(maximum, [moved, *(block.size * absolute(new - p))])}
-
-        motion = {"p_before": by_contact(p, 3), "u": by_contact(u, 3)}
-        new = map(one, {"block": self.sweeps.blocks, "mu": self.contacts.mu} | motion, self.contacts.count)
-        return flat(new["p"]), new["slip"], largest_size(new["change"], self.contacts.count)
+        table = kind_stiffened(self.sweeps, A, inertia_blocks(self.inertia), self.bodies)
+        return solve_blocks(self.pattern, table, b.reshape(-1, 6)).ravel()
 
 
 def body_inertia(numbers: np.ndarray) -> np.ndarray:
@@ -201,3 +152,21 @@ def body_inertia(numbers: np.ndarray) -> np.ndarray:
     block[:3, :3] = np.diag([mass, mass, mass])
     block[3:, 3:] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     return block
+
+
+def whole_inertia(inertia: np.ndarray) -> np.ndarray:
+    """(6 n, 6 n) of n bodies."""
+    n = len(inertia)
+    M = np.zeros((n, 6, n, 6), object)
+    for i, numbers in enumerate(inertia):
+        M[i, :, i] = body_inertia(numbers)
+    return M.reshape(6 * n, 6 * n)
+
+
+def inertia_blocks(inertia: np.ndarray) -> np.ndarray:
+    """(n², 36): the same by blocks, as `solve_blocks` takes them."""
+    n = len(inertia)
+    table = np.zeros((n * n, 36), object)
+    for i, numbers in enumerate(inertia):
+        table[i * n + i] = body_inertia(numbers).ravel()
+    return table

@@ -40,14 +40,14 @@ def coloured(at: np.ndarray, count: Any, n: int) -> Colouring:
         }
 
     start = {"sizes": np.zeros(COLOURS + 1)}
-    found = visit(one, {"pair": at}, np.zeros((n, COLOURS)), at, start, count)
-    before = np.concatenate([[0.0], np.cumsum(found["sizes"])[:-1]])
+    taken = visit(one, {"pair": at}, np.zeros((n, COLOURS)), at, start, count)
+    before = np.concatenate([[0.0], np.cumsum(taken["sizes"])[:-1]])
 
     def placed(rows: Any, number: Any, colour: Any) -> dict[str, Any]:
         return {"place": rows[0, 0] + number, "group": colour + where(colour < COLOURS, 0.0, number)}
 
-    items = {"number": found["number"], "colour": found["colour"]}
-    every = visit(placed, items, before[:, None], found["colour"][:, None], count=count)
+    items = {"number": taken["number"], "colour": taken["colour"]}
+    every = visit(placed, items, before[:, None], taken["colour"][:, None], count=count)
     return Colouring(every["place"], ordered(every["group"][:, None], every["place"], count)[:, 0])
 
 

@@ -1,4 +1,7 @@
-"""What Newton steps need of one kind of contacts, whichever rows of a table of velocities they move: see `crowd`."""
+"""What Newton steps need of one kind of contacts, of loose bodies or of links: loops over them.
+
+Contacts of either kind (`Sweeps`, `LinkSweeps`) move rows of a table of velocities: see `body_problem`, `crowd`.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,11 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, map, maximum, visit, where
 
+from .arrays import largest_size, total
 from .body_impulses import Sweeps
 from .cones import Block, yielding_contact
 from .impulses import chosen_contact
-from .link_contacts import SIZE, LinkMotion
-
-NOTHING = np.zeros((1, 1))  # a table that is not used
-
-
-def _sides(contact: Any) -> list[np.ndarray]:
-    """(3 + m, 6) of each row that a contact moves: velocities per velocity of it."""
-    if isinstance(contact, LinkMotion):
-        return contact.sides()
-    turns = np.array([[0.0, 0.0, 0.0, *contact.axes[k]] for k in contact.about]).reshape(-1, SIZE)
-    first, second = contact.rows()
-    return [np.concatenate([first, turns]), np.concatenate([second, -turns])]
+from .link_contacts import SIZE
 
 
 def _laws(kind: Sweeps) -> dict[str, np.ndarray]:
@@ -38,34 +31,35 @@ def kind_yielding(kind: Sweeps, held: np.ndarray, u: np.ndarray, give: Any) -> d
     def one(rows: Any, motion: Any, held: Any, u: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
         contact = kind.motion_of(**motion)
         p, K = yielding_contact(size, mu, levers, held, u, give)
-        push = [row + side.T @ (p - held) for row, side in zip(rows, _sides(contact), strict=True)]
+        push = [row + side.T @ (p - held) for row, side in zip(rows, contact.sides(), strict=True)]
         return {"rows": np.array(push), "to": contact.numbers, "p": p, "K": K}
 
     items = {"motion": kind.motion, "held": held, "u": u} | _laws(kind)
-    return visit(one, items, np.zeros((kind.bodies, SIZE)), kind.at, count=kind.contacts.count)
+    start, contacts = np.zeros((kind.bodies, SIZE)), kind.contacts
+    return visit(one, items, start, kind.at, count=contacts.count, groups=contacts.group)
 
 
-def kind_power(kind: Sweeps, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> dict[str, Any]:
-    """Impulses "p" of such laws, and their "power" du · (p − held)."""
+def kind_power(kind: Sweeps, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
+    """Impulses p of such laws, and du · (p − held) of all."""
 
-    def one(_: Any, power: Any, held: Any, u: Any, du: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
+    def one(held: Any, u: Any, du: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
         p, _ = yielding_contact(size, mu, levers, held, u, give)
-        return {"power": power + du @ (p - held), "p": p}
+        return {"power": du @ (p - held), "p": p}
 
-    items = {"held": held, "u": u, "du": du} | _laws(kind)
-    return visit(one, items, NOTHING, carry={"power": 0.0}, count=kind.contacts.count)
+    each = map(one, {"held": held, "u": u, "du": du} | _laws(kind), kind.contacts.count)
+    return each["p"], total(each["power"], kind.contacts.count)
 
 
-def kind_chosen(kind: Sweeps, p: np.ndarray, u: np.ndarray) -> dict[str, Any]:
-    """Impulses "p" and "slip" of each contact alone, and the velocity that changes "most"."""
+def kind_chosen(kind: Sweeps, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Impulses and slips of each contact alone, with the others as they are, and the velocity that changes most."""
 
-    def one(_: Any, most: Any, block: Any, p: Any, u: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
-        block = Block(**block)
-        new, slip, moved = chosen_contact(block, mu, levers, size, p, u)
-        return {"p": new, "slip": slip, "most": reduce(maximum, [most, moved, *(size * absolute(new - p))])}
+    def one(block: Any, p: Any, u: Any, size: Any, mu: Any, levers: Any) -> dict[str, Any]:
+        new, slip, moved = chosen_contact(Block(**block), mu, levers, size, p, u)
+        return {"p": new, "slip": slip, "change": reduce(maximum, [moved, *(size * absolute(new - p))])}
 
-    items = {"block": kind.blocks, "p before": p, "u": u} | _laws(kind)
-    return visit(one, items, NOTHING, carry={"most": 0.0}, count=kind.contacts.count)
+    items = {"block": kind.blocks, "p_before": p, "u": u} | _laws(kind)
+    new = map(one, items, kind.contacts.count)
+    return new["p"], new["slip"], largest_size(new["change"], kind.contacts.count)
 
 
 def _places(kind: Sweeps, n: int) -> np.ndarray:
@@ -94,7 +88,7 @@ def kind_stiffened(kind: Sweeps, K: np.ndarray, table: np.ndarray, n: int) -> np
     places = _places(kind, n)
 
     def one(rows: Any, places: Any, motion: Any, K: Any) -> dict[str, Any]:
-        sides = _sides(kind.motion_of(**motion))
+        sides = kind.motion_of(**motion).sides()
         more = [left.T @ K @ right for left in sides for right in sides]
         return {"rows": rows + np.array([x.ravel() for x in more]), "to": places}
 

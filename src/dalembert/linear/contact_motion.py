@@ -31,10 +31,11 @@ class ContactMotion:
         self.about, self.numbers, self.axes, self.light = about, numbers, axes, (light_a, light_b)
         self.levers, self.turns, self.spins = (levers_a, levers_b), (turns_a, turns_b), (spins_a, spins_b)
 
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """(3, 6) of both bodies: velocities along the axes per velocity of the body."""
+    def sides(self) -> list[np.ndarray]:
+        """(3 + m, 6) of each of the two bodies: velocities along and about the axes per velocity of the body."""
         first, second = (np.concatenate([self.axes, levers], axis=1) for levers in self.levers)
-        return first, -second
+        turns = np.array([[0.0, 0.0, 0.0, *self.axes[k]] for k in self.about]).reshape(-1, 6)
+        return [np.concatenate([first, turns]), np.concatenate([-second, -turns])]
 
     def velocity(self, rows: np.ndarray) -> np.ndarray:
         """(3 + m,) of two bodies' velocities (2, 6)."""

@@ -17,9 +17,9 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 
-from .block_elimination import BlockPattern, pattern_of_flags, solve_blocks
+from .block_elimination import BlockPattern, block_pattern, solve_blocks
 from .body_impulses import Sweeps
-from .body_problem import body_inertia
+from .body_problem import inertia_blocks, whole_inertia
 from .contact_kinds import kind_chosen, kind_marked, kind_power, kind_stiffened, kind_yielding
 from .impulses import Rows
 from .iteration import Problem, Yielding
@@ -49,10 +49,7 @@ class CrowdProblem(Problem):
     @cached_property
     def M(self) -> np.ndarray:  # type: ignore[override]
         """Inertia of all rows."""
-        M = np.zeros((SIZE * self.table_rows, SIZE * self.table_rows), object)
-        for i, each in enumerate(self.inertia):
-            M[SIZE * i : SIZE * i + SIZE, SIZE * i : SIZE * i + SIZE] = body_inertia(each)
-        return M
+        return whole_inertia(self.inertia)
 
     def split(self, p: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """(k, 3 + m) of each kind of contacts, and of rows."""
@@ -138,23 +135,23 @@ class CrowdProblem(Problem):
         (parts, rows), (at, row_at), (along, row_along) = (self.split(x) for x in (held, u, du))
         after, total = [], 0.0
         for kind, x, u_kind, du_kind in zip(self.kinds, parts, at, along, strict=True):
-            each = kind_power(kind, x, u_kind, du_kind, give)
-            total = total + each["power"]
-            after.append(each["p"])
+            p, power = kind_power(kind, x, u_kind, du_kind, give)
+            total = total + power
+            after.append(p)
         if len(rows):
             p, _ = self.rows.yielding(rows, row_at, give)
             rows, total = p, total + row_along @ (p - rows)
         return self.joined(after, rows), total
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+        """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
         (parts, rows), (at, row_at) = self.split(p), self.split(u)
         most, after, slips = 0.0, [], []
         for kind, *numbers in zip(self.kinds, parts, at, strict=True):
-            each = kind_chosen(kind, *numbers)
-            most = maximum(most, each["most"])
-            after.append(each["p"])
-            slips.append(each["slip"])
+            new, slip, change = kind_chosen(kind, *numbers)
+            most = maximum(most, change)
+            after.append(new)
+            slips.append(slip)
         if len(rows):
             rows, changes = self.rows.chosen(rows, row_at)
             most = reduce(maximum, changes, most)
@@ -171,14 +168,11 @@ class CrowdProblem(Problem):
         for kind in self.kinds:
             flags = kind_marked(kind, flags, n)
         rows = None if self.body_count is None else self.body_count + float(self.joints)
-        return pattern_of_flags(n, flags, rows)
+        return block_pattern(n, flags, rows)
 
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(M + Jᵀ K J)⁻¹ b."""
-        n, at = self.table_rows, 0
-        table = np.zeros((n * n, SIZE * SIZE), object)
-        for i, each in enumerate(self.inertia):
-            table[i * n + i] = body_inertia(each).ravel()
+        n, at, table = self.table_rows, 0, inertia_blocks(self.inertia)
         for kind in self.kinds:
             size = len(kind.contacts.mu) * self.width**2
             K, at = A[at : at + size].reshape(-1, self.width, self.width), at + size

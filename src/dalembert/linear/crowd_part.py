@@ -205,9 +205,9 @@ def _flagged(
         return {"label": where(moved > finer, label, -1.0)}
 
     items = {"pair": pairs, "moved": moved}
-    found = visit(one, items, labels[:, None], pairs, count=count)["label"]
+    islands = visit(one, items, labels[:, None], pairs, count=count)["label"]
 
     def put(_: Any, label: Any) -> dict[str, Any]:
         return {"rows": np.ones((1, 1)), "to": np.array([label])}
 
-    return visit(put, {"label": found}, flags, count=count)["table"]
+    return visit(put, {"label": islands}, flags, count=count)["table"]

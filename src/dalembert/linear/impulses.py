@@ -173,7 +173,7 @@ class Rows:
         return both[:, 0], both[:, 1]
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-        """The impulse of each row alone, were the others as they are, and what these change."""
+        """The impulse of each row alone, with the others as they are, and what these change."""
         sizes = zip(self.laws, self.sizes, self.sizes + self.compliance, p, u, strict=True)
         new = [row_impulse(law, whole, v - g * x) for law, g, whole, x, v in sizes]
         return np.array(new), [g * absolute(a - b) for g, a, b in zip(self.sizes, new, p, strict=True)]
@@ -267,7 +267,7 @@ class _EachContact(Problem):
         return yielding_contact(self.sizes[at], self.mu[i], self.levers[i], held[at], u[at], give)
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+        """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
         changes, new, slip = [], p.astype(object), np.zeros(len(self.mu), object)
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             new[at], slip[i], moved = chosen_contact(block, self.mu[i], self.levers[i], self.sizes[at], p[at], u[at])

@@ -48,8 +48,8 @@ def labels_of(at: np.ndarray, count: Any, n: int) -> np.ndarray:
 
     def there_and_back(labels: Any, _: Any) -> dict[str, Any]:
         table = labels[:, None]
-        there = visit(smaller, {"pair": at}, table, at, {"changed": 0.0}, count)
-        back = visit(smaller, {"pair": at}, there["table"], at, {"changed": there["changed"]}, count, True)
+        onwards = visit(smaller, {"pair": at}, table, at, {"changed": 0.0}, count)
+        back = visit(smaller, {"pair": at}, onwards["table"], at, {"changed": onwards["changed"]}, count, True)
         further = take(back["table"], back["table"][:, 0])
         return {"labels": further[:, 0], "done": where(back["changed"] > 0.5, 0.0, 1.0)}
 
@@ -77,19 +77,19 @@ def unsettled_part(
     pairs = kept.pop("pair")
     if most is None:
         return Part(numbers, kept, pairs, kept_count, np.arange(float(n)), float(n))
-    bodies, own_numbers, body_count = listed_bodies(at, count, take(chosen, labels)[:, 0], n, most)
+    bodies, places, body_count = listed_bodies(at, count, take(chosen, labels)[:, 0], n, most)
 
     def renumbered(rows: Any, pair: Any) -> dict[str, Any]:
         return {"at": np.array([where(pair[i] < n, rows[i, 0], float(most)) for i in (0, 1)])}
 
-    own = visit(renumbered, {"pair": pairs}, own_numbers, pairs, count=kept_count)["at"]
-    return Part(numbers, kept, own, kept_count, bodies, body_count)
+    pairs_in_part = visit(renumbered, {"pair": pairs}, places, pairs, count=kept_count)["at"]
+    return Part(numbers, kept, pairs_in_part, kept_count, bodies, body_count)
 
 
 def listed_bodies(
     at: np.ndarray, count: Any, wanted: np.ndarray, n: int, most: int
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Numbers (most,) of the bodies that are wanted, (n, 1) their places there, and how many there are.
+    """Numbers (most,) of the bodies that are wanted, (n, 1) their places in that list, and how many there are.
 
     Those that touch few others come first, so that little is added to the pattern when they are eliminated.
     """
@@ -108,7 +108,7 @@ def listed_bodies(
         to = np.array([where(taken, number, -1.0), where(taken, most + k, -1.0)])
         return {"rows": np.array([[k], [number]]), "to": to, "number": number + where(taken, 1.0, 0.0)}
 
-    items = {"k": bodies, "degree": classes, "wanted": np.tile(wanted, DEGREES), "own": np.tile(degrees, DEGREES)}
+    items = {"k": bodies, "degree": classes, "wanted": np.tile(wanted, DEGREES), "of_body": np.tile(degrees, DEGREES)}
     listed = visit(kept, items, np.zeros((most + n, 1)), carry={"number": 0.0})
     return listed["table"][:most, 0], listed["table"][most:], listed["number"]
 

@@ -98,7 +98,7 @@ class Problem(ABC):
 
     @abstractmethod
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+        """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
 
     @abstractmethod
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:

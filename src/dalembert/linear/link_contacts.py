@@ -17,7 +17,7 @@ SIZE = 6  # numbers of a row
 class LinkContacts(NamedTuple):
     """Of k contacts of links, the first `count`, with m axes of friction about them.
 
-    loose (k,): the row of the loose body that a link meets; one that is none's moves nothing. J, Y (k, 3 + m, 6):
+    loose (k,): the row of the loose body that a link meets; −1 where it meets none. J, Y (k, 3 + m, 6):
     velocities along the axes, and about them, per velocity of that body, and what unit impulses change of it. B (k,
     3 + m, 6 r): both of joints. reach (k, m) [m], c (k, 3 + m), mu (k,), about: as of `BodyContacts`.
     """
@@ -50,7 +50,7 @@ class LinkMotion:
         return np.concatenate([(rows[0] + self.Y.T @ p)[None], joints])
 
     def sides(self) -> list[np.ndarray]:
-        """(3 + m, 6) of each row: velocities per velocity of it."""
+        """(3 + m, 6) of each row that it moves: velocities along and about the axes per velocity of the row."""
         return [self.J, *np.split(self.B, self.B.shape[1] // SIZE, axis=1)]
 
 

@@ -1,4 +1,4 @@
-"""Impulses as in `impulses`, of many contacts that are all alike: loops over contacts, whose code is there once.
+"""Impulses as in `impulses`, of many like contacts: loops over contacts, whose code is emitted once.
 
 Every contact has three impulses on the law of `cones`, and as many rows of friction about its axes as the others. So
 the size of the code does not depend on the number of contacts.
@@ -178,7 +178,7 @@ class _LoopedProblem(Problem):
         return self._joined(after["p"], p), after["sum"][-1] + row_changes @ (p - rows)
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+        """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
 
         def one(most: Any, p: Any, u: Any, law: Any, block: Any) -> dict[str, Any]:
             new, slip, moved = chosen_contact(Block(**block), law["mu"], law.get("levers", ()), law["size"], p, u)

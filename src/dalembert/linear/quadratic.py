@@ -5,7 +5,7 @@
 H positive definite. Mehrotra's predictor-corrector (Mehrotra 1992; Nocedal, Wright 2006, §16.6): each iteration factors
 H + Cᵀ D C once. When the gap is small, the program with the rows that seem to be at their bounds as equations is
 solved; where its solution keeps all conditions of the optimum it is taken, which is exact, else the iterations go on.
-Traced, they are a loop whose code is there once, and each program of a batch stops on its own: programs of one shape
+Traced, they are a loop whose code is emitted once, and each program of a batch stops on its own: programs of one shape
 run on SIMD lanes. Infinite bounds that are plain numbers cost nothing.
 """
 

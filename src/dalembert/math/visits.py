@@ -35,7 +35,7 @@ def visit(
 
     Returns "table" (n, m) and the carried parts as they are after the last item, and the other results with the items
     as first axis. count, reverse: as of `scan`. Compiled, the table is changed in place: an item costs what it reads
-    and writes, and the code is there once.
+    and writes, and the code is emitted once.
 
     groups (k,): a number for each item, the same for neighbours none of which writes a row that another of them reads
     or writes, whatever the state. For one state at a time, these go on SIMD lanes, unless something is carried; so do

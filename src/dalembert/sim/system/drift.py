@@ -34,11 +34,11 @@ def drifted(
 
 def still(model: Model, v: np.ndarray) -> np.ndarray:
     """v (nv,) without what a drift takes care of: velocities of free bodies, and the spin of loose ones."""
-    rest = v.astype(object)
+    kept = v.astype(object)
     for body in model.bodies:
         if drifts(model, body):
-            rest[body.v] = np.concatenate([np.zeros(3) if _is_loose(model, body) else v[body.v][:3], np.zeros(3)])
-    return rest
+            kept[body.v] = np.concatenate([np.zeros(3) if _is_loose(model, body) else v[body.v][:3], np.zeros(3)])
+    return kept
 
 
 def without_translation(model: Model, v: np.ndarray) -> np.ndarray:

@@ -146,11 +146,11 @@ class GatheredImpulses(ContactImpulses):
 
         Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
         """
-        found, limbs = self.candidates, LimbImpulses(self.system, self.element, self.at, self.gathering, places)
-        before = self.gathering.speeds(found, self.motions, self.v, candidates)
-        depths = {k: found.gap[k] + self.h * speed for k, speed in zip(candidates, before, strict=True)}
+        every, limbs = self.candidates, LimbImpulses(self.system, self.element, self.at, self.gathering, places)
+        before = self.gathering.speeds(every, self.motions, self.v, candidates)
+        depths = {k: every.gap[k] + self.h * speed for k, speed in zip(candidates, before, strict=True)}
         numbers = limbs.chosen(depths)
-        solved = limbs.solved(numbers, found, self.motions)
+        solved = limbs.solved(numbers, every, self.motions)
         without_place = dict.fromkeys(candidates, 1.0)
         for place, number in zip(places, numbers, strict=True):
             for k in place.members:
@@ -160,7 +160,7 @@ class GatheredImpulses(ContactImpulses):
         suffices = logical_and(self._known, least >= -self.element.contact.tolerance)
         suffices = logical_and(suffices, solved.memory.unsettled <= self.at.memory.unsettled)
         if self.bounces:
-            near = self.gathering.near(found, before, self.h, candidates)
+            near = self.gathering.near(every, before, self.h, candidates)
             suffices = logical_and(suffices, near @ np.array(list(without_place.values())) < 0.5)
         return {**solved.numbers(), "done": where(suffices, 1.0, 0.0)}
 

@@ -104,16 +104,15 @@ class LimbImpulses:
             numbers.append(lowest[-1][1])
         return np.array(numbers)
 
-    def solved(self, numbers: np.ndarray, found: Points, motions: Motions) -> Solved:
+    def solved(self, numbers: np.ndarray, points: Points, motions: Motions) -> Solved:
         """With the candidates with numbers (k,) in places, and the memory for the next step as slots have it."""
         gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
         rows, gaps = [], []
         for (members, _), number in zip(self.places, numbers, strict=True):
-            columns = [found.gap, *found.position.T, *found.normal.T, *([] if found.aside is None else found.aside.T)]
-            gap, *place = (_selected(x, members, number) for x in columns)
-            axes, aside = tangent_frame(np.array(place[3:6])), np.array(place[6:]) if len(place) > 6 else None
-            rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning, aside))
-            gaps.append(gap)
+            at = Points(*(_selected(x, members, number) for x in points if x is not None))
+            axes = tangent_frame(at.normal)
+            rows.append(motions.rows(self._signs(members, number), axes, at.position, turning, at.aside))
+            gaps.append(at.gap)
         each = np.array(rows)
         memory, nv = self.at.memory, self.system.model.nv
         last = self._last(numbers)
@@ -164,7 +163,9 @@ class LimbImpulses:
 
 
 def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
-    """The value of the candidate with a number; those that are the same for all are not selected."""
+    """Of values (n, …) those of the candidate with a number; what is the same for all is not selected."""
+    if values.ndim > 1:
+        return np.array([_selected(column, members, number) for column in values.T])
     selected = values[members[0]]
     for k in members[1:]:
         if not is_zero(values[k] - values[members[0]]):
