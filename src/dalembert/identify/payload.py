@@ -16,7 +16,7 @@ from .columns import INERTIAL
 from .compression import triangle
 from .fit import fit
 from .fitted import Fit, Log
-from .least_squares import column_scale, sandwich, unseen
+from .least_squares import column_scale, independent_pieces, jackknife, unseen
 
 SIZE = 0.05  # radius of gyration [m] of the prior body: that of a thing one can hold
 STRENGTH = 0.1  # of that prior, in units of the noise
@@ -87,6 +87,5 @@ def _deviation(full: np.ndarray, beyond: np.ndarray, used: np.ndarray, R: np.nda
     """Standard deviation of each parameter of `full` (T, nv, n), infinite where R, its triangle, does not show it."""
     rows = np.where(used[:, :, None], full, 0.0)
     residuals = np.where(used, beyond - full @ x, 0.0)
-    bread = np.linalg.pinv(R.T @ R, rcond=1e-14, hermitian=True)
-    variance = np.diag(sandwich(bread, [(np.einsum("tji,tj->ti", rows, residuals), residuals)], int(used.sum())))
-    return np.where(unseen(R), np.inf, np.sqrt(variance))
+    pieces = [(rows[at], residuals[at]) for at in independent_pieces(residuals)]
+    return np.where(unseen(R), np.inf, np.sqrt(np.diag(jackknife(R.T @ R, pieces))))
