@@ -153,6 +153,16 @@ def test_what_cannot_be_told_is_named():
         gripper.add_body(name, parent="world", joint="prismatic", mass=0.1, mimic=mimic)
     with pytest.raises(DalembertError, match="joint 'right' follows 'left': measure that one"):
         control.kalman(gripper.build(), [0.0], noise=1e-3, disturbance=1.0, measured="right")
+    with pytest.raises(DalembertError, match="measured is empty"):
+        control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0, measured=[])
+    with pytest.raises(DalembertError, match="not all of them 0"):
+        control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0, measured=np.zeros((2, 4)))
+    with pytest.raises(DalembertError, match=r"noise has shape \(3,\)"):
+        control.kalman(cart, [0.0, 0.0], noise=[1e-3] * 3, disturbance=1.0)
+    filter_ = control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0)
+    for measured, tau in (([np.nan, 0.0], [0.0, 0.0]), ([0.0, 0.0], [np.inf, 0.0]), ([0.0], [0.0, 0.0])):
+        with pytest.raises(DalembertError, match="of finite numbers"):
+            filter_.update(measured, tau)
     with pytest.raises(DalembertError, match=r"noise is 0\.0"):
         control.kalman(cart, [0.0, 0.0], noise=0.0, disturbance=1.0)
     with pytest.raises(DalembertError, match="would be unstable"):

@@ -13,6 +13,7 @@ from .vectors import cross, dot
 
 ORTHONORMAL = 1e-6  # by how much RᵀR of a given pose may miss 1
 
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Pose:
     """X_AB: rotation R_AB (3, 3) and position p_AB (3,) of B's origin in A's axes [m]."""

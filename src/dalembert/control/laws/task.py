@@ -71,7 +71,7 @@ class Task:
             slack = (100 if is_single(place) else 1) * se3.ORTHONORMAL
             if not np.all(np.isfinite(place)) or (place.shape == (4, 4) and not se3.is_pose(place, slack)):
                 raise DalembertError(
-                    f"{where}: the goal is not a pose or point: expected finite numbers, and of a pose a rotation matrix "
+                    f"{where}: the goal is not a pose or point: expected finite numbers, in a pose a rotation "
                     f"(orthonormal to {slack:g}, right-handed), a position, and the last row 0 0 0 1"
                 )
         for rate in parts[1:]:
