@@ -66,8 +66,8 @@ class KalmanFilter:
         its product with x = [q ⊖ q₀; v].
         """
         count = len(self.C if self.coordinates is None else self.coordinates)
-        y = self._displacements(_numbers("a measurement", measured, count))
-        x = self.Phi @ self._x + self.Gamma @ (_numbers("tau", tau, self.robot.nv) - self.tau)
+        y = self._displacements(sample("kalman: a measurement", measured, count))
+        x = self.Phi @ self._x + self.Gamma @ (sample("kalman: tau", tau, self.robot.nv) - self.tau)
         P = self.Phi @ self._P @ self.Phi.T + self.Q
         S = self.C @ P @ self.C.T + self.R
         K = np.linalg.solve(S, self.C @ P).T
@@ -87,11 +87,11 @@ class KalmanFilter:
         return self.C[:, : self.robot.nv] @ away
 
 
-def _numbers(what: str, x: Any, count: int) -> np.ndarray:
-    """x (count,), finite: one NaN would stay in the estimate for ever."""
-    x = real_array(f"kalman: {what}", x, f"expected ({count},)").astype(float)
+def sample(what: str, x: Any, count: int) -> np.ndarray:
+    """A sample x (count,) of sensors, finite: one NaN would stay in an estimate for ever."""
+    x = real_array(what, x, f"expected ({count},)").astype(float)
     if x.shape != (count,) or not np.all(np.isfinite(x)):
-        raise DalembertError(f"kalman: {what} is {x}, expected ({count},) of finite numbers")
+        raise DalembertError(f"{what} is {x}, expected ({count},) of finite numbers")
     return x
 
 
