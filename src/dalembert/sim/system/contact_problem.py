@@ -21,6 +21,7 @@ from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
 from .drift import still
 from .impulses import RECOVERED, Loops, opened, row_laws
+from .turning import Turned
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -193,16 +194,27 @@ class ContactImpulses(ABC):
         work[names[CONTACT_FRICTION]] = solution.friction
         return np.array(work)
 
-    def counts(self, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
-        """Numbers of the memory after a step; missed: the most that `passed` says of a contact."""
-        return counts(self.at.memory, solution, missed)
+    def counts(self, solution: ConstraintImpulses, passed: Any, turned: Turned) -> dict[str, Any]:
+        """As the function of this name."""
+        return counts(self.at.memory, solution, passed, turned)
 
 
-def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> tuple[Any, Any, Any, Any]:
-    """Residual, worst, unsettled and passes after a step; before: the memory of the step before it."""
+def counts(before: Memory, solution: ConstraintImpulses, passed: Any, turned: Turned) -> dict[str, Any]:
+    """Numbers of the memory after a step, by name; before: the memory of the step before it.
+
+    passed: the most that the function of this name says of a contact; turned: what the step did not follow.
+    """
+    missed = maximum(passed, turned.missed)
     change = maximum(solution.change, missed)
-    unsettled = where(missed > 0.0, 1.0, 1.0 - solution.settled)
-    return change, maximum(before.worst, change), before.unsettled + unsettled, solution.passes
+    most = Turned(0.0, before.turn, before.turner).worse(turned)
+    return {
+        "residual": change,
+        "worst": maximum(before.worst, change),
+        "unsettled": before.unsettled + where(missed > 0.0, 1.0, 1.0 - solution.settled),
+        "passes": solution.passes,
+        "turn": most.angle,
+        "turner": most.body,
+    }
 
 
 def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float = FINEST) -> Any:

@@ -29,11 +29,12 @@ from dalembert.contact.gathering import (
     for_each,
     in_slots,
     known_before,
+    number_of,
     points,
 )
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import branch, clip, logical_and, maximum, minimum, repeat, visit, where
+from dalembert.math import branch, logical_and, lookup, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
@@ -43,14 +44,14 @@ from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
 from .one_contact import (
     Asked,
     Last,
-    braking,
     mobility,
     pushed_alone,
-    recovered,
     speeds_apart,
-    stopped_approach,
-    stopped_impulse,
+    stopped_impulses,
+    with_moments,
 )
+from .slot_energy import lost_energy, owed_energy, waiting
+from .turning import FOLLOWED, Nearby, Turned, Turning, most_turned, robot_rows, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .system import System
@@ -95,6 +96,17 @@ class GatheredImpulses(ContactImpulses):
         others = [patch for patch in self.gathering.patches if id(patch) not in on_feet]
         bounded = bool(self.feet) and all(map(is_bounded, others))
         return Clearance(others, self.X, self.motions) if bounded else None
+
+    @cached_property
+    def turning(self) -> Turning:
+        """Of all bodies."""
+        return Turning(self.bodies.model, self.bodies.model.bodies, self.element.patches)
+
+    @property
+    def _reach(self) -> np.ndarray:
+        """(n,): of each candidate, how far its bodies reach that turn [m]."""
+        radius = np.array([*self.turning.facts["radius"], 0.0])  # the last one is that of the world
+        return 2.0 * radius[self.gathering.bodies.astype(int)].sum(axis=1)
 
     @property
     def _nothing(self) -> dict[str, Any]:
@@ -143,7 +155,9 @@ class GatheredImpulses(ContactImpulses):
         """
         everyone = range(len(self.gathering))
         speeds = self.gathering.speeds(self.candidates, self.motions, self.v)
-        near = self.gathering.near(self.candidates, speeds, self.h)
+        spins = most_turned(self.h, self.v, self.bodies.model) > FOLLOWED
+        reach = np.array([where(spins, x, 0.0) for x in self._reach])
+        near = self.gathering.near(self.candidates, speeds, self.h, reach=reach)
         end = {**self._nothing, "done": done}
         for contacts in self._contacts_of_limbs:
             places = places_of(self.limbs, contacts)
@@ -183,6 +197,7 @@ class GatheredImpulses(ContactImpulses):
         least = reduce(minimum, [opening * without for opening, without in openings])
         suffices = logical_and(self._known, least >= -self.element.contact.tolerance)
         suffices = logical_and(suffices, solved.memory.unsettled <= self.at.memory.unsettled)
+        suffices = logical_and(suffices, most_turned(self.h, self.velocity(solved.w), self.bodies.model) <= FOLLOWED)
         if self.bounces:
             near = self.gathering.near(found, before, self.h, candidates)
             suffices = logical_and(suffices, near @ np.array(list(without_place.values())) < 0.5)
@@ -279,22 +294,34 @@ class GatheredImpulses(ContactImpulses):
         w = pushed(solution.p)
         lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
         if self.system.layout.nw:
-            lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
+            lost = lost_energy(columns, p.reshape(k, 3), turned.reshape(k, m), self.velocity(w))
         owed: Any = 0.0
         if self.bounces:
             stopped = stopped_impulses(p.reshape(k, 3), columns["stops"], count)
             changes = contacts(True).responses(contacts(True).pushed(with_moments(stopped, m), np.zeros(n)))
-            columns["waits"] = self._waits(columns, p.reshape(k, 3), changes, w)
-            owed = self._owed(columns, p.reshape(k, 3), w, left)
+            columns["waits"] = waiting(self.element.contact, columns, p.reshape(k, 3), changes, self.velocity(w))
+            owed = owed_energy(columns, p.reshape(k, 3), self.velocity(w), left)
         after = {"p": p.reshape(k, 3), "turned": turned.reshape(k, m), "slip": solution.slip[:, None]}
         after |= {name: columns[name] for name in ("held", "waits")} | {"one_more": columns["one_more"][:, None]}
+        after["normals"] = slots.normal if self.element.keeps_normals else np.zeros((k, 0))
         kept = self._remembered(np.concatenate(list(after.values()), axis=1), count)
         parts = np.split(kept, np.cumsum([x.shape[1] for x in after.values()])[:-1], axis=1)
-        p, turned, slip, held, waits, numbers = (part.ravel() for part in parts)
-        arrays = p, turned, rows, slip, held, waits, numbers
-        return Solved(
-            w, Memory(*arrays, *self.counts(solution, reduce(maximum, columns["passed"].ravel())), owed), *lost
-        )
+        p, turned, slip, held, waits, numbers, normals = (part.ravel() for part in parts)
+        arrays = p, turned, rows, slip, held, waits, numbers, normals
+        too_far = self._turned(slots, self.velocity(w), solution.p[: 3 * k].reshape(k, 3), count)
+        counted = self.counts(solution, reduce(maximum, columns["passed"].ravel()), too_far)
+        return Solved(w, Memory(*arrays, owed=owed, **counted), *lost)
+
+    def _turned(self, slots: Slot, v1: np.ndarray, p: np.ndarray, count: Any) -> Turned:
+        """What turns too far at v1 (nv,), after impulses p (k, 3), for the step to follow it."""
+
+        def at_length() -> Turned:
+            at = slots
+            table = robot_rows(self.turning, self.X, self.motions, v1)
+            bodies = mapped(lambda k: {"bodies": lookup(self.gathering.bodies, k)}, {"k": at.number}, count)["bodies"]
+            return turned_too_far(self.h, table, Nearby(bodies, at.normal, at.position, at.gap, p[:, 0]), count)
+
+        return where_fast(most_turned(self.h, v1, self.bodies.model), at_length)
 
     def _remembered(self, table: np.ndarray, count: Any) -> np.ndarray:
         """Of the rows of contacts, the first of them `count`, as many as the next step knows: those that push first."""
@@ -340,59 +367,13 @@ class GatheredImpulses(ContactImpulses):
         mobile = self.at.recovers * mobility(carrier.X, carrier.Y)
         asked = Asked(self.element, self.h, self.at.memory, gathering.turning)
         last, jump = Last(p, slip, held, approach), None if self.at.jump is None else carrier.X.T @ self.at.jump
-        apart = speeds_apart(J[:3], self.v)
-        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile, jump, apart)
+        apart, thin = speeds_apart(J[:3], self.v), number_of(self.element.thin, number)
+        columns = asked.columns(gathering.law(number), gap, before, free, last, alone, mobile, jump, apart, thin)
         return columns | {"one_more": number + 1.0, "gap": gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers (k, 3 + m) of contacts in a row: contacts, then moments, then those of further rows."""
         return np.concatenate([x[:, :3].ravel(), x[:, 3:].ravel(), rows])
-
-    def _waits(self, columns: dict[str, np.ndarray], p: np.ndarray, changes: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """(k, 1): squares of the speeds of approaches that wait; changes: by what stops contacts."""
-        v1, contact = self.velocity(w), self.element.contact
-
-        def step(J: Any, before: Any, waits: Any, stops: Any, p: Any, du: Any) -> dict[str, Any]:
-            square = stopped_approach(contact, stops, p[0], waits[0], du[0], before[0], J[0] @ v1)
-            return {"waits": np.array([square])}
-
-        names = "J", "before", "waits", "stops"
-        return mapped(step, {name: columns[name] for name in names} | {"p": p, "du": changes})["waits"]
-
-    def _owed(self, columns: dict[str, np.ndarray], p: np.ndarray, w: np.ndarray, left: Any) -> Any:
-        """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
-        v1 = self.velocity(w)
-
-        def step(J: Any, before: Any, waits: Any, approach: Any, p: Any) -> dict[str, Any]:
-            return {"taken": braking(waits[0], approach[0], p[0], before[0], J[0] @ v1)}
-
-        names = "J", "before", "waits", "approach"
-        taken = mapped(step, {name: columns[name] for name in names} | {"p": p})["taken"]
-        return clip(sum(taken), 0.0, maximum(left, 0.0))
-
-    def _lost(
-        self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray
-    ) -> tuple[Any, Any, Any]:
-        """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
-        v1 = self.velocity(w)
-
-        def step(J: Any, meets: Any, gap: Any, p: Any, turned: Any) -> dict[str, Any]:
-            lost = -0.5 * np.concatenate([p, turned]) * (meets + J @ v1)
-            lift = recovered(lost[0], gap)
-            return {"impact": lost[0] + lift, "friction": sum(lost[1:]), "lift": lift}
-
-        heat = mapped(step, {name: columns[name] for name in ("J", "meets", "gap")} | {"p": p, "turned": turned})
-        return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
-
-
-def stopped_impulses(p: np.ndarray, stops: np.ndarray, count: Any) -> np.ndarray:
-    """Of impulses (k, 3) those that stop contacts; stops (k,): which can be stopped."""
-    return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, {"p": p, "stops": stops}, count)["p"]
-
-
-def with_moments(p: np.ndarray, m: int) -> np.ndarray:
-    """Impulses (k, 3), with m moments of each that are 0."""
-    return np.concatenate([p, np.zeros((len(p), m))], axis=1)
 
 
 def _fits(missed: np.ndarray, count: Any, k: int) -> Any:

@@ -107,13 +107,15 @@ class LimbImpulses:
     def solved(self, numbers: np.ndarray, found: Points, motions: Motions) -> Solved:
         """With the candidates with numbers (k,) in places, and the memory for the next step as slots have it."""
         gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
-        rows, gaps = [], []
+        rows, gaps, normals, positions = [], [], [], []
         for (members, _), number in zip(self.places, numbers, strict=True):
             columns = [found.gap, *found.position.T, *found.normal.T, *([] if found.aside is None else found.aside.T)]
             gap, *place = (_selected(x, members, number) for x in columns)
             axes, aside = tangent_frame(np.array(place[3:6])), np.array(place[6:]) if len(place) > 6 else None
             rows.append(motions.rows(self._signs(members, number), axes, np.array(place[:3]), turning, aside))
             gaps.append(gap)
+            normals.append(axes[0])
+            positions.append(place[:3])
         each = np.array(rows)
         memory, nv = self.at.memory, self.system.model.nv
         last = self._last(numbers)
@@ -130,6 +132,10 @@ class LimbImpulses:
                 held=last["held"].ravel(),
                 approach=last["approach"].ravel(),
             ),
+            [np.inf] * k,  # they are of the ground
+            np.array(normals),
+            np.array(positions),
+            np.array([lookup(gathering.bodies, number) for number in numbers]),
         )
         solution = EachContact(self.system, self.element, self.at, touching).solved()
         return solution._replace(memory=self._in_slots(solution.memory, numbers))
@@ -158,7 +164,7 @@ class LimbImpulses:
     def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
         """The memory of limbs as that of the first slots."""
         k, more = len(self.places), self.element.remembered - len(self.places)
-        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "held", "approach")}
+        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "held", "approach", "normals")}
         padded = {name: _padded(x, more * (len(x) // k)) for name, x in arrays.items()}
         return memory._replace(**padded, numbers=_padded(numbers + 1.0, more))
 

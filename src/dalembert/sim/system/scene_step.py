@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.contact.bounds import body_radius, possible_motion
-from dalembert.contact.gathering import law_of
+from dalembert.contact.gathering import law_of, number_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
@@ -34,6 +34,8 @@ from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import counts, finer_tolerance, without_gain
 from .drift import loose_drift
 from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
+from .scene_side import Side
+from .turning import Nearby, Turned, Turning, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -101,6 +103,7 @@ class LooseBodies:
         self.q, self.v = [body.q for body in scene.loose], [body.v for body in scene.loose]
         inertias = [body.inertia.about_com() for body in scene.loose]
         self.isotropic = all(np.array_equal(x, x[0, 0] * np.eye(3)) for x in inertias)
+        self.turning = Turning(system.model, scene.bodies, scene.patches)
         self.constants = {
             "com": np.array([body.inertia.com for body in scene.loose]),
             "inertia": np.array(inertias),
@@ -232,7 +235,11 @@ class SceneImpulses:
         lost = self.lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
-        change, worst, unsettled, passes = counts(before, solution, largest_size(columns["passed"], count))
+        turning, after = self.bodies.turning, self.moving.motion[:, 10:16] + self.changes(w)
+        spinning = turning.rows(self.moving.placed[:n, :12], after[:, 3:], after[:, :3])
+        turned = where_fast(turning.angle(self.h, spinning), lambda: self.turned(spinning, p))
+        numbers = counts(before, solution, largest_size(columns["passed"], count), turned)
+        numbers["unsettled"] = maximum(numbers["unsettled"], before.unsettled + crowded)
         memory = Memory(
             p[:, :3].ravel(),
             p[:, 3:].ravel(),
@@ -241,14 +248,22 @@ class SceneImpulses:
             columns["held"].ravel(),
             columns["waits"].ravel(),
             columns["one_more"],
-            change,
-            worst,
-            maximum(unsettled, before.unsettled + crowded),
-            passes,
-            owed,
-            before.crowded + crowded,
+            self.normals,
+            owed=owed,
+            crowded=before.crowded + crowded,
+            **numbers,
         )
         return SceneSolution(w, memory, lost)
+
+    @property
+    def normals(self) -> np.ndarray:
+        """(3 k,) of all contacts, where these are reported."""
+        return self.touching.normal.ravel() if self.element.keeps_normals else np.zeros(0)
+
+    def turned(self, table: np.ndarray, p: np.ndarray) -> Turned:
+        """What turns too far for the step to follow it; table: `Turning.rows`, p (k, 3 + m): impulses."""
+        at = self.touching
+        return turned_too_far(self.h, table, Nearby(at.bodies, at.normal, at.position, at.gap, p[:, 0]), at.count)
 
     def _remembered(self, number: np.ndarray) -> np.ndarray:
         """(k, 7 + m, or 8 + m): of the step before, impulses, slip, velocity held, and the approach that waits."""
@@ -303,7 +318,8 @@ class SceneImpulses:
             a, b = (Side(row, axes, place, self.about) for row, place in zip(rows, places, strict=True))
             before, kick = a.before - b.before, a.kick - b.kick
             free = before + kick
-            columns = asked.columns(law, gap, before, free, self.known(last), pushed_alone([pushing]))
+            thin = number_of(self.element.thin, number)
+            columns = asked.columns(law, gap, before, free, self.known(last), pushed_alone([pushing]), thin=thin)
             columns |= self.remembered(last)
             return columns | {
                 "one_more": number + 1.0,
@@ -369,21 +385,3 @@ class SceneImpulses:
         start = {"impact": 0.0, "friction": 0.0, "lift": 0.0}
         heat = visit(step, items | {"p": p, "du": changes}, NOTHING, carry=start, count=self.touching.count)
         return heat["impact"], heat["friction"], heat["lift"]
-
-
-class Side:
-    """One of the two bodies of a contact; a row of zeros is one that does not move."""
-
-    def __init__(self, row: np.ndarray, axes: np.ndarray, position: np.ndarray, about: tuple[int, ...]) -> None:
-        xx, xy, xz, yy, yz, zz = row[4:10]
-        inverse = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        r = position - row[:3]
-        self.light = row[3]
-        self.levers = np.array([cross(r, axis) for axis in axes])
-        self.turns = np.array([inverse @ lever for lever in self.levers])
-        self.spins = np.array([inverse @ axes[k] for k in about]).reshape(len(about), 3)
-        self.before, self.kick = (self._velocity(axes, motion, about) for motion in (row[10:16], row[16:22]))
-
-    def _velocity(self, axes: np.ndarray, motion: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
-        along = axes @ motion[:3] + self.levers @ motion[3:]
-        return np.concatenate([along, [axes[k] @ motion[3:] for k in about]])
