@@ -26,13 +26,37 @@ def topics(audit, severity):
 def test_computed_torque_is_what_it_says(arm) -> None:
     audit = control.audit(control.computed_torque(arm, GOAL, 20.0), GOAL)
     np.testing.assert_allclose(audit.poles, np.full(4, -20.0), rtol=10 * PRINTED)
-    assert audit.ok and audit.gain_margin == np.inf and audit.robust == 1.0
+    assert audit.ok and audit.robust == 1.0
     assert "lowest ratio" in str(audit)
 
 
 def test_a_loop_without_damping_rings(arm) -> None:
-    audit = control.audit(control.computed_torque(arm, GOAL, 20.0, 0.1), GOAL)
-    assert abs(audit.damping - 0.1) < 10 * PRINTED and "damping" in topics(audit, "warning")
+    """Held for a period T, torques are T/2 late, which takes kp T/2 from kd."""
+    w, ratio, period = 20.0, 0.1, 1e-3
+    audit = control.audit(control.computed_torque(arm, GOAL, w, ratio), GOAL, period=period)
+    assert abs(audit.damping - (ratio - w * period / 4.0)) < 10 * PRINTED and "damping" in topics(audit, "warning")
+
+
+def test_the_gain_margin_is_that_of_the_sampled_law(arm) -> None:
+    """A double integrator under kp and kd, each held for T, is stable up to kd T = 2, and less with a delay."""
+    w, period = 20.0, 1e-3
+    law = control.computed_torque(arm, GOAL, w)
+    at_once, late = (control.audit(law, GOAL, period=period, delay=delay) for delay in (0.0, 10 * period))
+    most = 2.0 / (2.0 * w * period)
+    assert most <= at_once.gain_margin < 1.06 * most  # the next factor that is tried
+    assert late.gain_margin < 0.2 * most and late.disk_margin < at_once.disk_margin
+    for factor, stable in ((0.9, True), (1.1, False)):
+        gain = factor * late.gain_margin
+        stronger = control.computed_torque(arm, GOAL, w * np.sqrt(gain), np.sqrt(gain))
+        sampled = Sampled(stronger, period, 10 * period)
+        end = arm.rollout(GOAL + 1e-4, np.zeros(2), sampled, period, 4000, check=False)
+        assert (np.abs(end.q - GOAL).max() < REACHED) == stable
+
+
+def test_a_slow_late_loop_that_rings_is_warned_of(arm) -> None:
+    """Continuous, its damping ratio is 1; every 20 ms and 20 ms late it is near its margins."""
+    audit = control.audit(control.computed_torque(arm, GOAL, 15.0), GOAL, period=0.02, delay=0.02)
+    assert {"damping", "gain margin", "disk margin", "delay margin"} <= topics(audit, "warning")
 
 
 def test_the_delay_margin_is_that_of_a_rollout(arm) -> None:

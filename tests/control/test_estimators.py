@@ -153,6 +153,16 @@ def test_what_cannot_be_told_is_named():
         gripper.add_body(name, parent="world", joint="prismatic", mass=0.1, mimic=mimic)
     with pytest.raises(DalembertError, match="joint 'right' follows 'left': measure that one"):
         control.kalman(gripper.build(), [0.0], noise=1e-3, disturbance=1.0, measured="right")
+    with pytest.raises(DalembertError, match="measured is empty"):
+        control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0, measured=[])
+    with pytest.raises(DalembertError, match="not all of them 0"):
+        control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0, measured=np.zeros((2, 4)))
+    with pytest.raises(DalembertError, match=r"noise has shape \(3,\)"):
+        control.kalman(cart, [0.0, 0.0], noise=[1e-3] * 3, disturbance=1.0)
+    filter_ = control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0)
+    for measured, tau in (([np.nan, 0.0], [0.0, 0.0]), ([0.0, 0.0], [np.inf, 0.0]), ([0.0], [0.0, 0.0])):
+        with pytest.raises(DalembertError, match="of finite numbers"):
+            filter_.update(measured, tau)
     with pytest.raises(DalembertError, match=r"noise is 0\.0"):
         control.kalman(cart, [0.0, 0.0], noise=0.0, disturbance=1.0)
     with pytest.raises(DalembertError, match="would be unstable"):
@@ -210,3 +220,19 @@ def _leg_angles(robot, q, feet, places):
             columns = np.flatnonzero(np.abs(J).max(axis=0) > 1e-12)
             q[7 + columns] += np.linalg.solve(J[:, columns], place - robot.pose(q, foot)[:3, 3])
     return q[7:].copy()
+
+
+def test_samples_of_the_base_that_are_no_numbers_are_refused():
+    """One NaN of a gyroscope would stay in the estimate for ever."""
+    dog = dalembert.load("quadruped")
+    feet, joints = ["FL_foot", "RR_foot"], dog.neutral()[7:]
+    base = control.base_state(dog, feet)
+    base.reset(dog.neutral())
+    up, still = [0.0, 0.0, 9.81], [0.0, 0.0, 0.0]
+    for omega, push, angles in (([0.0, np.nan, 0.0], up, joints), (still, [np.inf, 0.0, 0.0], joints), (still, up, [])):
+        with pytest.raises(DalembertError, match="of finite numbers"):
+            base.update(omega, push, angles, [True, True])
+    assert np.all(np.isfinite(base.update(still, up, joints, [True, True]).q))
+    for noise in (control.Noise(gyroscope=-1.0), control.Noise(kinematics=0.0), control.Noise(slip=np.nan)):
+        with pytest.raises(DalembertError, match="base_state: noise: "):
+            control.base_state(dog, feet, noise=noise)

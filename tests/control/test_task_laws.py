@@ -114,3 +114,24 @@ def test_bad_input_is_named(ur5) -> None:
         control.operational_space(ur5, "tool9", X)
     with pytest.raises(DalembertError, match="need singular_damping"):
         control.operational_space(load("2r"), "tool", np.eye(4), singular_damping=0.0)
+
+
+@pytest.mark.parametrize("law", [control.operational_space, control.impedance, control.resolved_rate])
+def test_a_goal_that_is_no_pose_is_refused(ur5, law) -> None:
+    """The logarithm of a matrix that is no rotation would be some rotation."""
+    X = ur5.pose(Q, "tool0")
+    law(ur5, "tool0", X.astype(np.float32))
+    mirrored, missing = X.copy(), X.copy()
+    mirrored[:3, 0] *= -1.0
+    missing[0, 3] = np.nan
+    for goal in (2.0 * X, mirrored, missing, [0.0, np.inf, 0.0], lambda t: 2.0 * X):
+        with pytest.raises(DalembertError, match="not a pose or point"):
+            law(ur5, "tool0", goal)
+
+
+def test_a_frame_of_a_program_that_is_to_have_no_pose_is_refused(ur5) -> None:
+    task = control.Frame(frame="tool0", goal=2.0 * ur5.pose(Q, "tool0"))
+    with pytest.raises(DalembertError, match=r"Frame\(tool0\): the goal is not a pose"):
+        control.whole_body(ur5, [task]).solve(0.0, Q, np.zeros(6))
+    with pytest.raises(DalembertError, match=r"Frame\(tool0\): the goal is not a pose"):
+        control.inverse_kinematics(ur5, [task]).solve(Q)

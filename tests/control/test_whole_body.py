@@ -190,6 +190,27 @@ def test_inverse_kinematics_never_passes_limits() -> None:
         ik.solve([9.0, *q[1:]], inside.ravel())
 
 
+def test_a_goal_written_as_a_tuple_is_the_point_that_it_says(walker, standing) -> None:
+    """(x, y, z) was taken as a point (x, x, x), its velocity (y, y, y) and its acceleration (z, z, z)."""
+    above = walker.center_of_mass(standing) + np.array([0.01, 0.0, 0.02])
+    forms = (above, tuple(above), (above, np.zeros(3)))
+    ticks = [
+        control.whole_body(
+            walker,
+            [control.CentreOfMass(goal=goal), control.Momentum(goal=(0.0, 0.1, 0.0))],
+            [control.Support(frame="left_foot"), control.Support(frame="right_foot")],
+        ).solve(0.0, standing, np.zeros(12))
+        for goal in forms
+    ]
+    for tick in ticks[1:]:
+        np.testing.assert_allclose(tick.tau, ticks[0].tau, atol=ITERATED)
+    arm = load("ur5")
+    q = np.array([0.3, -1.2, 1.4, -0.8, -1.2, 0.2])
+    point = tuple(arm.center_of_mass(q + 0.05).tolist())
+    reached = control.inverse_kinematics(arm, [control.CentreOfMass(goal=point)]).solve(q)
+    np.testing.assert_allclose(arm.center_of_mass(reached.q), point, atol=REACHED)
+
+
 def test_bad_input_is_named(walker, standing) -> None:
     posture = control.Posture(goal=standing)
     with pytest.raises(DalembertError, match="left_feet"):
@@ -210,6 +231,14 @@ def test_bad_input_is_named(walker, standing) -> None:
         control.whole_body(load("four_bar"), [])
     with pytest.raises(DalembertError, match="weight is -1"):
         control.whole_body(walker, [control.Posture(goal=standing, weight=-1.0)])
+    for task in (
+        control.CentreOfMass(goal=[0.0, np.nan, 0.5]),
+        control.CentreOfMass(goal=[0.0, 0.5]),
+        control.Momentum(goal=([0.0, 0.0, 0.0], [0.0, 0.0, np.inf])),
+        control.Force(frame="left_foot", goal=[0.0, 0.0, 0.0, 0.0, 0.0, 50.0]),
+    ):
+        with pytest.raises(DalembertError, match=r"goal is .*, expected \(3,\) of finite numbers"):
+            control.whole_body(walker, [task], [control.Support(frame="left_foot")])
     law = control.whole_body(walker, [posture])
     with pytest.raises(DalembertError, match=r"active \(2,\)"):
         law.solve(0.0, standing, np.zeros(12), active=[1.0, 1.0])

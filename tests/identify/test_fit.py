@@ -67,18 +67,33 @@ def test_noise_makes_least_squares_impossible_and_physical_possible(ur5, truth, 
     assert np.linalg.eigvalsh(bodies).min() < 0.0
 
 
-def test_intervals_hold_the_truth(ur5, truth, motion):
-    """Of 54 base parameters in 20 logs with noise, about 95 of 100 lie within their intervals."""
-    columns = identify.base_parameters(truth, friction=("viscous", "coulomb", "offset")).columns
+@pytest.mark.parametrize("memory", [0.0, 0.9])
+def test_intervals_hold_the_truth(ur5, truth, motion, memory):
+    """Of 54 base parameters in 20 logs with noise, about 95 of 100 lie within their intervals, whether the errors are
+    independent or each is 0.9 of the one before and something new: a fit follows the errors of a short log."""
     options = {"friction": ("viscous", "coulomb", "offset"), "method": "weighted"}
     inside = []
     plain = with_friction(truth, rotor=0.0)
     columns = identify.base_parameters(plain, friction=options["friction"]).columns
     for seed in range(20):
-        fit = identify.fit(ur5, log_of(plain, motion, noise=0.5, seed=seed), **options)
+        log = log_of(plain, motion)
+        noise = np.random.default_rng(seed).normal(0.0, 0.5, log.tau.shape)
+        for k in range(1, len(noise)):
+            noise[k] = memory * noise[k - 1] + np.sqrt(1.0 - memory**2) * noise[k]
+        log.tau += noise
+        fit = identify.fit(ur5, log, **options)
         beta = fit.base.matrix @ columns.prior()
         inside.append((fit.interval[:, 0] <= beta) & (beta <= fit.interval[:, 1]))
     assert np.mean(inside) > 0.92
+
+
+def test_intervals_hold_the_truth_where_torques_drift(ur5, motion):
+    """An error that lasts as long as the log: there are few independent pieces, and the fit follows each of them."""
+    log = log_of(ur5, motion)
+    log.tau += 0.5 * np.sin(np.pi * log.t / log.t[-1])[:, None]
+    fit = identify.fit(ur5, log, friction=("viscous", "coulomb"), method="weighted")
+    beta = fit.base.matrix @ identify.base_parameters(ur5, friction=("viscous", "coulomb")).columns.prior()
+    assert np.mean((fit.interval[:, 0] <= beta) & (beta <= fit.interval[:, 1])) > 0.8
 
 
 def test_what_does_not_show_is_named_and_stays_as_in_the_file(ur5, motion):

@@ -47,6 +47,14 @@ def test_payload_frame_is_the_tool_unless_given(robot, motion):
     assert payload.mass == pytest.approx(2.0, rel=MASS)
 
 
+def test_logs_in_the_wrong_order_are_named(robot, motion):
+    loaded = robot.edit().payload(2.0, frame="tool0").done()
+    empty, full = log_of(robot, motion, noise=0.3), log_of(loaded, motion, noise=0.3, seed=7)
+    with pytest.raises(DalembertError, match="2 kg less than the one without; are the two exchanged"):
+        identify.payload(robot, full, empty)
+    assert identify.payload(robot, empty, log_of(robot, motion, noise=0.3, seed=7)).mass < 0.05  # noise, and no load
+
+
 def test_payload_moments_that_do_not_show_are_infinitely_uncertain(robot, motion):
     """Poses at rest show the mass and where its centre is, and nothing of how it is spread."""
     rng = np.random.default_rng(3)

@@ -208,6 +208,17 @@ def test_a_file_reads_back_as_the_same_mechanism(tmp_path) -> None:
     np.testing.assert_allclose(a.readings["P"], b.readings["P"], atol=COMPUTED)
 
 
+@pytest.mark.parametrize("name", dalembert.mechanism.BUNDLED)
+def test_bundled_mechanisms_read_back(tmp_path, name: str) -> None:
+    """The table of a cam has hundreds of rows, which were one line: longer than files may have."""
+    m = dalembert.mechanism.mechanism(name)
+    m.save(tmp_path / "again.mech.toml")
+    robot, again = m.build(), dalembert.load(tmp_path / "again.mech.toml")
+    for one, other in zip(robot.start, again.start, strict=True):
+        np.testing.assert_allclose(other, one, atol=CONVERGED)
+    np.testing.assert_allclose(again.parameters(), robot.parameters(), atol=COMPUTED)
+
+
 FILE = """name = "swing"
 [ground.points]
 A = [0, 0, 1]

@@ -135,3 +135,23 @@ def test_merging_keeps_mass_and_dynamics(file):
     p = np.concatenate([q[robot.joint(name).q] for name in names]) if names else np.zeros(0)
     assert_close(alg.gravity(merged.model, p), twin.gravity(q)[at], PEER)
     assert_close(alg.mass_matrix(merged.model, p), twin.mass_matrix(q)[np.ix_(at, at)], PEER)
+
+
+@pytest.mark.parametrize("edit", ["reroot", "placed"])
+def test_a_base_that_is_not_at_the_origin_is_where_other_readers_look_for_it(tmp_path, edit):
+    """An arm on a wall: its gravity torques are others, in every reader of the file."""
+    robot = load("ur5").without(*EFFECTS)
+    if edit == "reroot":
+        robot = robot.edit().reroot("forearm_link").done()
+    else:
+        robot = robot.edit().set_placement("base_link", xyz=(0.3, -0.2, 1.0), rpy=(1.2, 0.1, -0.4)).done()
+    robot.save(tmp_path / "arm.urdf")
+    twin = Twin((tmp_path / "arm.urdf").read_text(), robot, floating=False)
+    rng = np.random.default_rng(0)
+    for q in robot.random(rng, 3):
+        v, a = rng.normal(size=(2, robot.nv))
+        assert_close(robot.inverse_dynamics(q, v, a), twin.inverse_dynamics(q, v, a), PEER)
+        assert_close(robot.pose(q, "tool0"), twin.pose(q, "tool0"), PEER)
+    again = load(tmp_path / "arm.urdf")
+    assert {frame.name for frame in again.frames} == {frame.name for frame in robot.frames}
+    assert_close(again.model.bodies[0].placement.matrix(), robot.model.bodies[0].placement.matrix(), PEER)

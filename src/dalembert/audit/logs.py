@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .closed import ClosedManifold, motors
@@ -34,6 +35,23 @@ class Motion(Protocol):
     def a(self) -> np.ndarray: ...
     @property
     def tau(self) -> np.ndarray | None: ...
+
+
+def check_log(robot: Robot, motion: Any) -> None:
+    """Raise if it is no log of the robot; None is none."""
+    if motion is None:
+        return
+    if missing := [name for name in ("t", "q", "v", "a", "tau") if not hasattr(motion, name)]:
+        raise DalembertError(
+            f"audit: motion is of type {type(motion).__name__}, without {', '.join(missing)}: expected a log, as "
+            "read_trajectory(path, robot) gives"
+        )
+    n = len(motion.t)
+    for name, size in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv), ("tau", robot.nv)):
+        values = getattr(motion, name)
+        if np.shape(values) != (n, size) and not (name == "tau" and values is None):
+            expected = f"expected ({n}, {size}) for robot {robot.name!r}"
+            raise DalembertError(f"audit: {name} of the log has shape {np.shape(values)}, {expected}")
 
 
 def measured(subject: Subject) -> Motion:

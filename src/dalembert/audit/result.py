@@ -49,7 +49,10 @@ class Skipped(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One step of the checklist: "failed" on errors or warnings, "passed" when rules ran without, else "not run"."""
+    """One step of the checklist: "failed" on errors or warnings, "passed" when rules ran without, else "not run".
+
+    Rules that only prepare others of the step, as that a log has no NaN, do not make it pass.
+    """
 
     number: int
     title: str
@@ -116,7 +119,9 @@ class Audit:
         noted = tuple(name for name in passed if name in remarks)
         why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in rules})
         because = tuple(why) if rules else ("none of its rules was asked for",)
-        status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if passed else "not run"
+        prepare = {name for rule in rules for name in rule.needs}  # rules that others build on do not answer for them
+        answered = set(passed) - prepare
+        status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if answered else "not run"
         return Verdict(number, title, status, failed, passed, because, noted)
 
     def summary(self) -> str:

@@ -30,6 +30,7 @@ def run_audit(
     run: Any = None,
 ) -> Audit:
     """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
+    logs.check_log(robot, motion)
     meant = expect if expect is None or isinstance(expect, Expectations) else read_expectations(expect)
     subject = Subject(robot, payload, frame, robot.import_log, meant, motion, run)
     if payload or frame is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math import abs as absolute
 from dalembert.math import maximum, minimum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Polyhedron, Sphere
 from dalembert.spatial import Pose
@@ -23,6 +24,7 @@ from .supports import UPRIGHT, face
 from .witness import Witness, inflated, present, witness
 
 ALL_VERTICES = 12  # of a hull that has no more, every vertex is a candidate; else the corners of its lowest face
+LYING = 0.2  # cosine of the angle from a cylinder's axis to the normal: then only its two lowest points may touch
 ROUND = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # thirds of a circle: cosines and sines
 
 
@@ -30,8 +32,8 @@ def ground_points(shape: Any, X: Pose, ground: Ground) -> list[Witness]:
     """The candidates of a shape, placed at X in the world, against the ground: A is the shape, B the ground.
 
     Sphere and ellipsoid: 1, the nearest point; capsule: 2, its ends; box: 8 corners; cylinder: 4, the lowest point of
-    each rim and two more of the lower one; cone: its tip and 3 of its rim; hull: its vertices, or, where these are more
-    than 12, the 4 corners of its lowest face; of an edge or a corner, which has fewer, the others have the gap `FAR`.
+    each rim and two more of the lower one, where it does not lie; cone: its tip and 3 of its rim; hull: its vertices,
+    or, where these are more than 12, the 4 corners of its lowest face. Those that are not there have the gap `FAR`.
     """
     return _points(shape, X, ground)
 
@@ -74,9 +76,9 @@ def _(shape: Cylinder, X: Pose, ground: Ground) -> list[Witness]:
     x, y, up = _rim_axes(X, ground)
     axis, half, r = X.R[:, 2], 0.5 * shape.length, shape.radius
     lower = where(up > 0.0, -half, half) * axis
-    points = [half * axis + r * x, -half * axis + r * x]
-    points += [lower + r * (c * x + s * y) for c, s in ROUND[1:]]
-    return [_at(X.p + p, ground) for p in points]
+    lowest = [_at(X.p + p, ground) for p in (half * axis + r * x, -half * axis + r * x)]
+    others = [_at(X.p + lower + r * (c * x + s * y), ground) for c, s in ROUND[1:]]
+    return [*lowest, *(present(absolute(up) > LYING, w) for w in others)]
 
 
 @_points.register

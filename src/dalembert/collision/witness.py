@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import where
+from dalembert.math import logical_and, where
 from dalembert.spatial.vectors import dot
 
 FAR = 1e6  # [m] gap of a candidate that does not exist at this moment, as the corner of a patch with fewer corners
@@ -34,6 +34,16 @@ class Witness(NamedTuple):
         """The part (3,) of a − b across the normal [m]."""
         apart = self.a - self.b
         return apart - dot(self.normal, apart) * self.normal
+
+    def half_apart(self, across: bool) -> np.ndarray:
+        """(3,) [m]: from halfway to the place of A where it is pushed, and minus that to the place of B.
+
+        Shapes that are apart touch when they meet, each at its own point; those that overlap are pushed halfway.
+        across: whether points that are aside of each other count as well.
+        """
+        there = logical_and(self.distance > 0.0, self.distance < 0.5 * FAR)
+        along = where(there, 0.5 * self.distance, 0.0) * self.normal
+        return along + 0.5 * self.aside if across else along
 
     def swapped(self) -> Witness:
         """The same, with A and B in each other's place."""

@@ -29,6 +29,7 @@ from dalembert.spatial import Pose
 
 from .contact import DEFAULTS, GROUND, Contact
 from .laws import FILE, GROUND_SIDE, MATERIAL, ContactLaw, Laws, Side
+from .thickness import thickness
 
 WORLD = -1  # instead of a body's number
 SHOWN = 4  # names in a line of the log
@@ -80,6 +81,17 @@ class Patch:
         """The poses of both shapes."""
         assert self.other_placement is not None
         return X[self.first] @ self.placement, X[self.second] @ self.other_placement
+
+    @property
+    def sides(self) -> list[tuple[int, Any, Pose]]:
+        """Body, shape and placement in it, of the first body, and of the second unless that is the ground."""
+        first = self.first, self.shape, self.placement
+        return [first] if self.other_placement is None else [first, (self.second, self.other, self.other_placement)]
+
+    @cached_property
+    def thickness(self) -> float:
+        """That of the thinner of its two shapes [m]; infinite on the ground."""
+        return np.inf if self.ground is not None else min(thickness(self.shape), thickness(self.other))
 
     @property
     def passes_by(self) -> bool:

@@ -57,7 +57,7 @@ def points(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
     for members in groups.values():
         rows |= dict(zip(members, _group([patches[k] for k in members], X, later), strict=True))
     every = Points(**POINT.named(np.concatenate([rows[k] for k in range(len(patches))])))
-    return every._replace(aside=None) if later is None else every
+    return every if any(patch.passes_by for patch in patches) else every._replace(aside=None)
 
 
 def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | None) -> list[np.ndarray]:
@@ -81,7 +81,7 @@ def _group(patches: Sequence[Patch], X: Sequence[Pose], later: Sequence[Pose] | 
         if ahead:
             both = pose_of(ahead[0]) @ pose_of(place_a), pose_of(ahead[1]) @ pose_of(place_b)
         witnesses = pair_points(a.shape(size_a), X_a, b.shape(size_b), pose_of(body_b) @ pose_of(place_b), both)
-        aside = [0.5 * w.aside if ahead and first.is_aside else NOWHERE for w in witnesses]
+        aside = [w.half_apart(bool(ahead) and first.is_aside) for w in witnesses]
         every = zip(witnesses, aside, strict=True)
         rows = [POINT.row(gap=w.distance, position=w.position, normal=w.normal, aside=x) for w, x in every]
         return {"rows": np.array(rows)}
@@ -215,6 +215,11 @@ class Gathering:
         return freedom_signs(self.model, [(patch.first, patch.second) for patch in self.owner])
 
     @cached_property
+    def bodies(self) -> np.ndarray:
+        """(n, 2): numbers of both bodies of each candidate."""
+        return np.array([(patch.first, patch.second) for patch in self.owner], float)
+
+    @cached_property
     def pattern(self) -> np.ndarray:
         """(nv, nv): whether some candidate ties two velocities together."""
         return tied(self.model, self.signs)
@@ -250,14 +255,15 @@ class Gathering:
         X = poses(self.model, q)
         motions, every = Motions(self.model, X, q), points(self.patches, X)
 
-        def step(signs: Any, position: Any, normal: Any) -> dict[str, Any]:
+        def step(signs: Any, position: Any, normal: Any, aside: Any) -> dict[str, Any]:
             axes = tangent_frame(normal)
-            return {"axes": axes, "J": motions.rows(signs, axes, position, ())}
+            return {"axes": axes, "J": motions.rows(signs, axes, position, (), aside)}
 
-        items = {"signs": self.signs, "position": every.position, "normal": every.normal}
+        aside = np.zeros_like(every.position) if every.aside is None else every.aside
+        items = {"signs": self.signs, "position": every.position, "normal": every.normal, "aside": aside}
         rows = mapped(step, items)
         J = rows["J"].reshape(-1, self.model.nv)
-        return Rows(every.gap, every.position, rows["axes"], J, np.zeros((0, self.model.nv)))
+        return Rows(every.gap, every.position, rows["axes"], J, np.zeros((0, self.model.nv)), aside)
 
     def speeds(self, at: Points, motions: Motions, v: np.ndarray, numbers: Sequence[int] | None = None) -> np.ndarray:
         """How fast gaps open at v (nv,) [m/s]: (k,) of the candidates with k numbers, or of all."""
@@ -276,14 +282,20 @@ class Gathering:
             items |= {"both": np.array([first[:3] + second[:3] for first, second in pairs]), "aside": at.aside[which]}
         return for_each(step, items)["speed"]
 
-    def near(self, at: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None) -> np.ndarray:
-        """1 for each candidate that may touch in a step h, else 0: (k,) of those with k numbers, or of all."""
+    def near(
+        self, at: Points, speeds: np.ndarray, h: Any, numbers: Sequence[int] | None = None, reach: Any = None
+    ) -> np.ndarray:
+        """1 for each candidate that may touch in a step h, else 0: (k,) of those with k numbers, or of all.
+
+        reach (k,): gaps up to which they are near in any case [m].
+        """
         gap = at.gap if numbers is None else at.gap[list(numbers)]
 
-        def step(gap: Any, speed: Any) -> dict[str, Any]:
-            return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
+        def step(gap: Any, speed: Any, *reach: Any) -> dict[str, Any]:
+            ahead = NEAR + AHEAD * h * maximum(-speed, 0.0)
+            return {"near": where(gap < (maximum(ahead, *reach) if reach else ahead), 1.0, 0.0)}
 
-        return for_each(step, {"gap": gap, "speed": speeds})["near"]
+        return for_each(step, {"gap": gap, "speed": speeds} | ({} if reach is None else {"reach": reach}))["near"]
 
     def numbered(self, near: np.ndarray, k: int) -> tuple[np.ndarray, Any]:
         """The numbers (k,) of the candidates that are near, in k slots, as far as there are; and how many are near."""
@@ -321,6 +333,12 @@ def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
         return values.setdefault(column.tobytes(), lookup(column, number))
 
     return ContactLaw(**{each.name: value(each.name) for each in fields(ContactLaw)})
+
+
+def number_of(values: Sequence[float], number: Any) -> Any:
+    """The value of the candidate with a number; one that is the same for all is a constant."""
+    column = np.array(values)
+    return float(column[0]) if (column == column[0]).all() else lookup(column, number)
 
 
 class Slot(NamedTuple):

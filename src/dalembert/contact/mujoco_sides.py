@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dalembert.collision.distance import Level
 from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, lookup, maximum, scan, sqrt, where
@@ -23,6 +24,9 @@ from dalembert.spatial.vectors import dot
 from .mujoco_hulls import SideTables, farthest_row
 
 EDGE_ON = 1e-5  # of a unit vector: below it, a component counts as none
+# Of the distance between two vertices of a hull: a smaller difference in height is rounding. The vertices of a mesh are
+# rounded to single precision, so that a flat side is many slightly tilted triangles, of which MuJoCo finds one.
+LEVEL = Level(double=1e-11, single=1e-5)
 TINY = 1e-30
 WRITTEN_OUT = 4  # rows; more are a loop
 TURNS = 16  # corners of the end of a cylinder
@@ -178,6 +182,7 @@ class _Polyhedron:
 
     def __init__(self, body: Hull | TabledHull, X: Pose, n: np.ndarray) -> None:
         self.X, self.m = X, X.R.T @ n
+        self.level = LEVEL.of(self.m[0], 1.0)
         self.tables = SideTables([body] if isinstance(body, Hull) else body.table.hulls)
         self.first, self.vertices, *_ = lookup(self.tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
         vertex = farthest_row(self.m, self.tables.vertices, self.first, self.vertices, self.tables.most_vertices)
@@ -193,7 +198,7 @@ class _Polyhedron:
     def _flat(self, point: np.ndarray) -> Any:
         """1 where a corner is as far along n as the vertex, which is flat too."""
         way = point - self.vertex
-        return number(absolute(dot(way, self.m)) <= EDGE_ON * sqrt(dot(way, way)))
+        return number(absolute(dot(way, self.m)) <= self.level * sqrt(dot(way, way)))
 
     @cached_property
     def _flats(self) -> Any:

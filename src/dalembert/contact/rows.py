@@ -24,7 +24,8 @@ class Rows(NamedTuple):
     """Geometry of k candidates: gap (k,) [m], position (k, 3), axes (k, 3, 3) with the normal and two tangents as rows.
 
     J (3 k, nv): how fast the first body moves past the second along these axes, contact by contact; spin (3 k, nv): how
-    fast it turns against it about them.
+    fast it turns against it about them. aside (k, 3): from the position to the place on the first body, and minus that
+    to the place on the second [m].
     """
 
     gap: np.ndarray
@@ -32,17 +33,18 @@ class Rows(NamedTuple):
     axes: np.ndarray
     J: np.ndarray
     spin: np.ndarray
+    aside: np.ndarray
 
 
 def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch], ahead: Sequence[Pose] | None = None) -> Rows:
     """The rows of all points that may touch at q (nq,); ahead: poses of all bodies after a step."""
     X = poses(model, q)
-    gaps, positions, axes, J, spins = [], [], [], [], []
+    gaps, positions, axes, J, spins, asides = [], [], [], [], [], []
     for patch in patches:
         for witness in patch.witnesses(X, ahead):
             on_world = patch.second == WORLD
             position = witness.a if on_world else witness.position
-            aside = 0.5 * witness.aside if ahead is not None and patch.is_aside else np.zeros(3)
+            aside = np.zeros(3) if on_world else witness.half_apart(ahead is not None and patch.is_aside)
             motion = point_motion(model, X, q, patch.first, position + aside)
             if not on_world:  # each body is pushed at its own place, where these are to meet
                 motion = motion - point_motion(model, X, q, patch.second, position - aside)
@@ -51,17 +53,19 @@ def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch], ahead: S
             frame = tangent_frame(witness.normal)
             gaps.append(witness.distance)
             positions.append(position)
+            asides.append(aside)
             axes.append(frame)
             J.append(_along(frame, motion[3:]))
             spins.append(_along(frame, motion[:3]))
-    return Rows(np.array(gaps), np.array(positions), np.array(axes), np.concatenate(J), np.concatenate(spins))
+    every = np.array(gaps), np.array(positions), np.array(axes), np.concatenate(J), np.concatenate(spins)
+    return Rows(*every, np.array(asides))
 
 
 class PairMotions(NamedTuple):
     """Rows of k candidates as those of the pairs of bodies that touch there: J = P B, spin = S B.
 
-    B (m, nv): of a pair with three points or more, the six velocities at which one body moves past the other; of
-    others the rows of their points. P, S (3 k, m).
+    B (m, nv): of a pair with three points or more, the six velocities at which one body moves past the other, and the
+    sum of how both turn, since each is pushed at its own places; of others the rows of their points. P, S (3 k, m).
     """
 
     B: np.ndarray
@@ -76,15 +80,18 @@ def pair_motions(model: Model, q: np.ndarray, patches: Sequence[Patch], rows: Ro
     faces = [pair for pair, count in counts.items() if count >= FACE]
     if not faces:
         return None
-    places = {pair: slice(6 * i, 6 * i + 6) for i, pair in enumerate(faces)}
-    alone = [i for i, pair in enumerate(pairs) if counts[pair] < FACE]
-    at = {i: slice(6 * (len(faces) + n), 6 * (len(faces) + n + 1)) for n, i in enumerate(alone)}
-    B = np.zeros((6 * (len(faces) + len(alone)), model.nv), object)
+    places = {pair: slice(9 * i, 9 * i + 9) for i, pair in enumerate(faces)}
+    alone, behind = [i for i, pair in enumerate(pairs) if counts[pair] < FACE], 9 * len(faces)
+    at = {i: slice(behind + 6 * n, behind + 6 * n + 6) for n, i in enumerate(alone)}
+    B = np.zeros((behind + 6 * len(alone), model.nv), object)
     P, S = np.zeros((2, 3 * len(pairs), len(B)), object)
     for first, second in faces:
-        B[places[first, second]] = point_motion(model, X, q, first, X[first].p)
+        a, b = point_motion(model, X, q, first, X[first].p), np.zeros((6, model.nv))
         if second != WORLD:
-            B[places[first, second]] -= point_motion(model, X, q, second, X[first].p)
+            b = point_motion(model, X, q, second, X[first].p)
+            for body in set(chain(model, first)) & set(chain(model, second)):
+                a[:, body.v] = b[:, body.v] = 0.0  # what carries both moves neither past the other
+        B[places[first, second]] = np.concatenate([a - b, a[:3] + b[:3]])
     for i, pair in enumerate(pairs):
         here = slice(3 * i, 3 * i + 3)
         if i in at:
@@ -92,9 +99,9 @@ def pair_motions(model: Model, q: np.ndarray, patches: Sequence[Patch], rows: Ro
             S[here, at[i]], P[here, at[i]] = np.eye(6)[:3], np.eye(6)[3:]
         else:
             arm, frame = rows.position[i] - X[pair[0]].p, rows.axes[i]
-            turned = np.array([cross(arm, axis) for axis in frame])
-            S[here, places[pair]] = np.concatenate([frame, np.zeros((3, 3))], axis=1)
-            P[here, places[pair]] = np.concatenate([turned, frame], axis=1)
+            turned, both = (np.array([cross(x, axis) for axis in frame]) for x in (arm, rows.aside[i]))
+            S[here, places[pair]] = np.concatenate([frame, np.zeros((3, 6))], axis=1)
+            P[here, places[pair]] = np.concatenate([turned, frame, both], axis=1)
     return PairMotions(B, P, S)
 
 

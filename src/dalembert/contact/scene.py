@@ -211,7 +211,7 @@ class Scene:
             ahead, contacts, near = rows[0, AHEAD_COLUMN] + rows[1, AHEAD_COLUMN], [], []
             for i, w in enumerate(pair_points(shapes[0], X[0], shapes[1], X[1], after)):
                 near.append(where(w.distance < NEAR + ahead, 1.0, 0.0))
-                aside = 0.5 * w.aside if group.patches[0].is_aside else NOWHERE
+                aside = w.half_apart(group.patches[0].is_aside)
                 contacts.append(_contact(first + float(i), bodies, w.distance, w.position, w.normal, aside))
             return {"near": np.array(near), "contacts": np.array(contacts)}
 

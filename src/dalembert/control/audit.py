@@ -1,15 +1,15 @@
 """The audit of a controller: margins, damping, saturation, robustness to an inexact model, and its time budget.
 
-About a state of rest the loop is linear: ẋ = A x + B δτ with the law's slopes δτ = −K x. From these come the poles,
-how much gain and delay the loop stands, and how near its return difference 1 + L(jω) comes to being singular. A run
-from the start to the goal shows what the motors must give, and rollouts with other masses whether the law still gets
-there.
+About a state of rest the loop is linear: ẋ = A x + B δτ with the law's slopes δτ = −K x. From these come the poles.
+The law is sampled, and its answers are late: with both come the damping, how much gain and delay the loop stands, and
+how near its return difference 1 + L comes to being singular. A run from the start to the goal shows what the motors
+must give, and rollouts with other masses whether the law still gets there.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,8 @@ from dalembert.sim.system.sampled import Sampled
 
 from .actuation import driven
 
-RINGING, LEAST_GAIN, LEAST_DISK = (
-    0.4,
-    2.0,
-    0.5,
-)  # damping ratio; factor of gain; distance from singular: below, a warning
+RINGING, LEAST_GAIN, LEAST_DISK = 0.4, 2.0, 0.5  # damping ratio, gain, distance from singular: below, a warning
+LONGEST_DELAY = 200  # periods of further delay that are tried
 DELAYS = 4.0  # periods that the delay margin should be, at least
 BUDGET = 0.3  # share of the period that a law may take
 STEP = 1e-3  # s, the longest of the runs
@@ -46,10 +43,11 @@ class Finding:
 class ControlAudit:
     """The findings of a controller's audit; print it to read it.
 
-    poles [1/s] of the loop at rest; damping: lowest ratio of those that swing; gain_margin: the loop stays stable up to
-    this factor on its gains; gain_reduction: and down to this one; disk_margin: the least singular value of 1 + L(jω);
-    delay_margin [s]: delay beyond that of the sampling that it stands; saturation: share of the run in which a motor is
-    at its limit; robust: share of robots with other masses that arrive; tick [s]: time that the law takes; period [s].
+    poles [1/s] of the loop at rest, were the law continuous. Of the loop with its period and delay: damping: lowest
+    ratio of what swings; gain_margin: it stays stable up to this factor on its gains; gain_reduction: and down to this
+    one; disk_margin: the least singular value of 1 + L; delay_margin [s]: further delay that it stands, negative where
+    it is unstable as it is. saturation: share of the run in which a motor is at its limit; robust: share of robots with
+    other masses that arrive; tick [s]: time that the law takes; period [s].
     """
 
     robot: str
@@ -107,11 +105,9 @@ def audit(
     compiled = function(lambda t, q, v: law(t[0], q, v), robot, t=1)
     A, B, K = _linear(robot, compiled, q, mask)
     poles = np.linalg.eigvals(A - B @ K)
-    swinging = np.abs(poles.imag) > 1e-9 * np.abs(poles)
-    damping = float(np.min(-poles.real[swinging] / np.abs(poles[swinging]), initial=1.0))
-    up, down = _gain_margins(A, B, K)
-    disk = _disk_margin(A, B, K)
-    late = _delay_margin(A, B, K, period, delay)
+    loop = _Loop.sampled(A, B, K, period, round(delay / period))
+    damping, disk, late = loop.damping(), loop.disk_margin(), loop.delay_margin() * period
+    up, down = loop.gain_margins()
     saturation, robust = _tried(robot, law, q, begin, period, delay, duration, error)
     tick = _timed(compiled, robot, begin)
     findings = _findings(poles, damping, up, down, disk, late, saturation, robust, tick, period, error)
@@ -139,52 +135,73 @@ def _linear(robot: Robot, compiled: Any, q: np.ndarray, mask: np.ndarray) -> tup
     return A, B[:, mask], K[mask]
 
 
-def _stable(A: np.ndarray) -> bool:
-    return bool(np.linalg.eigvals(A).real.max() < 0.0)
+@dataclass(frozen=True)
+class _Loop:
+    """x⁺ = F x + G u over a period, u = −K x of `late` periods ago: the loop as its computer closes it.
 
+    Its state is x, then the answers that are on their way, the oldest first.
+    """
 
-def _gain_margins(A: np.ndarray, B: np.ndarray, K: np.ndarray) -> tuple[float, float]:
-    """Factors of the gain up to which, and down to which, the loop is stable; (0, 1) where it is not at 1."""
-    if not _stable(A - B @ K):
-        return 0.0, 1.0
-    up = next((f for f in np.logspace(0.0, 2.0, 81) if not _stable(A - f * (B @ K))), np.inf)
-    down = next((f for f in np.logspace(0.0, -3.0, 121) if not _stable(A - f * (B @ K))), 0.0)
-    return float(up), float(down)
+    F: np.ndarray
+    G: np.ndarray
+    K: np.ndarray
+    late: int
 
+    @classmethod
+    def sampled(cls, A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, late: int) -> _Loop:
+        """Of ẋ = A x + B u with u held over each period."""
+        n, m = len(A), B.shape[1]
+        whole = np.zeros((n + m, n + m))
+        whole[:n, :n], whole[:n, n:] = A, B
+        after = matrix_exponential(whole * period)[:n]
+        return cls(after[:, :n], after[:, n:], K, late)
 
-def _disk_margin(A: np.ndarray, B: np.ndarray, K: np.ndarray) -> float:
-    """The least singular value of 1 + K (jω − A)⁻¹ B over frequencies."""
-    fastest = max(float(np.abs(np.linalg.eigvals(A - B @ K)).max()), 1.0)
-    least = np.inf
-    for w in fastest * np.logspace(-3.0, 2.0, 300):
-        L = K @ np.linalg.solve(1j * w * np.eye(len(A)) - A, B)
-        least = min(least, float(np.linalg.svd(np.eye(len(L)) + L, compute_uv=False)[-1]))
-    return least
-
-
-def _delay_margin(A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, delay: float) -> float:
-    """Delay [s] beyond the stated one that the sampled loop stands, in whole periods; −1: it is unstable as it is."""
-    n, m = len(A), B.shape[1]
-    whole = np.zeros((n + m, n + m))
-    whole[:n, :n], whole[:n, n:] = A, B
-    after = matrix_exponential(whole * period)[:n]
-    F, G = after[:, :n], after[:, n:]
-    stated = round(delay / period)
-    margin = -1.0
-    for late in range(stated, stated + 200):
-        size = n + m * late
+    def poles(self, gain: float = 1.0) -> np.ndarray:
+        """Eigenvalues z of the closed loop with its gains times `gain`."""
+        n, m = self.G.shape
+        size = n + m * self.late
         loop = np.zeros((size, size))
-        loop[:n, :n] = F
-        if late:
-            loop[:n, n : n + m] = G  # the oldest answer acts
-            loop[n : size - m, n + m :] = np.eye(m * (late - 1))
-            loop[size - m :, :n] = -K
+        loop[:n, :n] = self.F
+        if self.late:
+            loop[:n, n : n + m] = self.G  # the oldest answer acts
+            loop[n : size - m, n + m :] = np.eye(m * (self.late - 1))
+            loop[size - m :, :n] = -gain * self.K
         else:
-            loop[:n, :n] -= G @ K
-        if np.abs(np.linalg.eigvals(loop)).max() >= 1.0:
-            return margin
-        margin = (late - stated) * period
-    return margin
+            loop[:n, :n] -= gain * self.G @ self.K
+        return np.linalg.eigvals(loop)
+
+    def stable(self, gain: float = 1.0) -> bool:
+        """Whether it comes to rest with its gains times `gain`."""
+        return bool(np.abs(self.poles(gain)).max() < 1.0)
+
+    def damping(self) -> float:
+        """The lowest damping ratio of poles that swing and last longer than a period; those within it are no motion."""
+        z = self.poles().astype(complex)
+        s = np.log(z[np.abs(z) > np.exp(-1.0)])
+        swinging = s[np.abs(s.imag) > 1e-9 * np.abs(s)]
+        return float(np.min(-swinging.real / np.abs(swinging), initial=1.0))
+
+    def gain_margins(self) -> tuple[float, float]:
+        """Factors of the gain up to which, and down to which, the loop is stable; (0, 1) where it is not at 1."""
+        if not self.stable():
+            return 0.0, 1.0
+        up = next((f for f in np.logspace(0.0, 2.0, 81) if not self.stable(f)), np.inf)
+        down = next((f for f in np.logspace(0.0, -3.0, 121) if not self.stable(f)), 0.0)
+        return float(up), float(down)
+
+    def disk_margin(self) -> float:
+        """The least singular value of 1 + L(z), L = K (z − F)⁻¹ G z^−late, over frequencies up to half the rate."""
+        least = np.inf
+        for angle in np.pi * np.logspace(-5.0, 0.0, 400):
+            z = np.exp(1j * angle)
+            L = self.K @ np.linalg.solve(z * np.eye(len(self.F)) - self.F, self.G) * z**-self.late
+            least = min(least, float(np.linalg.svd(np.eye(len(L)) + L, compute_uv=False)[-1]))
+        return least
+
+    def delay_margin(self) -> int:
+        """Periods of further delay that it stands, up to 200; −1: it is unstable as it is."""
+        further = range(LONGEST_DELAY)
+        return next((k - 1 for k in further if not replace(self, late=self.late + k).stable()), LONGEST_DELAY - 1)
 
 
 def _tried(
@@ -241,10 +258,10 @@ def _findings(
     def say(topic: str, bad: bool, wary: bool, what: str) -> None:
         findings.append(Finding("error" if bad else "warning" if wary else "ok", topic, what))
 
-    say("stability", slowest <= 0.0, False, f"slowest pole {-slowest:.3g} 1/s, fastest {fastest:.3g} rad/s")
+    say("stability", slowest <= 0.0, False, f"slowest pole {-slowest:.3g} 1/s, fastest {fastest:.3g} rad/s, unsampled")
     say("damping", False, damping < RINGING, f"lowest ratio {damping:.2f}, expected {RINGING} or more")
     say("gain margin", False, up < LEAST_GAIN, f"stable from {down:.2g} to {up:.3g} times its gains")
-    say("disk margin", False, disk < LEAST_DISK, f"1 + L(jω) stays {disk:.2f} from singular, expected {LEAST_DISK}")
+    say("disk margin", False, disk < LEAST_DISK, f"1 + L stays {disk:.2f} from singular, expected {LEAST_DISK}")
     unstable = "the sampled loop is unstable" if late < 0.0 else f"tolerates {1e3 * late:.3g} ms more"
     say("delay margin", late < 0.0, late < DELAYS * period, unstable)
     say("saturation", False, saturation > 0.1, f"a motor is at its limit in {100 * saturation:.0f} % of the run")

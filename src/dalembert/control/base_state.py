@@ -16,6 +16,8 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 from dalembert.spatial import so3
 
+from .kalman import sample
+
 LIFTED = 1e3  # m: standard deviation of where a foot is that stands nowhere
 
 
@@ -94,9 +96,11 @@ class BaseState:
         stands = np.asarray(contacts, bool)
         if stands.shape != (len(self.feet),):
             raise DalembertError(f"base_state: contacts has shape {stands.shape}, expected ({len(self.feet)},)")
-        rate = np.asarray(omega, float) - self.gyro_bias
-        self._predict(rate, np.asarray(acceleration, float) - self.acc_bias, stands)
-        self._correct(self._feet(np.asarray(joints, float)), stands)
+        rate = sample("base_state: omega", omega, 3) - self.gyro_bias
+        force = sample("base_state: acceleration", acceleration, 3) - self.acc_bias
+        angles = sample("base_state: joints", joints, self.robot.nq - 7)
+        self._predict(rate, force, stands)
+        self._correct(self._feet(angles), stands)
         q = np.concatenate([self.p, so3.to_quaternion(self.R)])
         v = np.concatenate([rate, self.R.T @ self.u])
         return BaseEstimate(self.p.copy(), self.R.copy(), self.u.copy(), rate, q, v, self.P[:9, :9].copy())
@@ -169,4 +173,9 @@ def base_state(robot: Robot, feet: Sequence[str], *, period: float = 2e-3, noise
         robot.frame(foot)
     if not (isinstance(period, (int, float, np.number)) and 0.0 < period < np.inf):
         raise DalembertError(f"base_state: period is {period!r}, expected a time above 0 [s]")
-    return BaseState(robot, feet, float(period), Noise() if noise is None else noise)
+    noise = Noise() if noise is None else noise
+    for name, deviation in zip(Noise._fields, noise, strict=True):
+        if not (0.0 <= deviation < np.inf and (deviation or name != "kinematics")):
+            expected = "above 0" if name == "kinematics" else "0 or more"
+            raise DalembertError(f"base_state: noise: {name} is {deviation!r}, expected {expected}")
+    return BaseState(robot, feet, float(period), noise)

@@ -65,8 +65,9 @@ class KalmanFilter:
         measured: the coordinates of the measured joints, as encoders show them; where a matrix says what is measured,
         its product with x = [q ⊖ q₀; v].
         """
-        y = self._displacements(np.asarray(measured, float))
-        x = self.Phi @ self._x + self.Gamma @ (np.asarray(tau, float) - self.tau)
+        count = len(self.C if self.coordinates is None else self.coordinates)
+        y = self._displacements(sample("kalman: a measurement", measured, count))
+        x = self.Phi @ self._x + self.Gamma @ (sample("kalman: tau", tau, self.robot.nv) - self.tau)
         P = self.Phi @ self._P @ self.Phi.T + self.Q
         S = self.C @ P @ self.C.T + self.R
         K = np.linalg.solve(S, self.C @ P).T
@@ -78,15 +79,20 @@ class KalmanFilter:
 
     def _displacements(self, measured: np.ndarray) -> np.ndarray:
         """The rows of C x that a measurement tells."""
-        count = len(self.C) if self.coordinates is None else len(self.coordinates)
-        if measured.shape != (count,):
-            raise DalembertError(f"kalman: a measurement has shape {measured.shape}, expected ({count},)")
         if self.coordinates is None:
             return measured
         q = self.q.copy()
         q[self.coordinates] = measured
         away = wrapped_difference(self.robot.model, self.q, self.robot.normalize(q))
         return self.C[:, : self.robot.nv] @ away
+
+
+def sample(what: str, x: Any, count: int) -> np.ndarray:
+    """A sample x (count,) of sensors, finite: one NaN would stay in an estimate for ever."""
+    x = real_array(what, x, f"expected ({count},)").astype(float)
+    if x.shape != (count,) or not np.all(np.isfinite(x)):
+        raise DalembertError(f"{what} is {x}, expected ({count},) of finite numbers")
+    return x
 
 
 def kalman(
@@ -119,9 +125,10 @@ def kalman(
     Phi, Gamma = smooth.linearize(place, np.zeros(n), held, step=float(period))[:2]
     C, coordinates = _measured(robot, measured)
     size = per_freedom("kalman", robot, "disturbance", disturbance, "N·m or N", np.nextafter(0.0, -1.0))
-    deviations = np.broadcast_to(
-        real_array("kalman: noise", noise, "expected a number or one each").astype(float), (len(C),)
-    )
+    deviations = real_array("kalman: noise", noise, "expected a number or one each").astype(float)
+    if deviations.shape not in ((), (len(C),)):
+        raise DalembertError(f"kalman: noise has shape {deviations.shape}, expected a number or ({len(C)},)")
+    deviations = np.broadcast_to(deviations, (len(C),))
     if not np.all((deviations > 0.0) & np.isfinite(deviations)):
         raise DalembertError(f"kalman: noise is {noise!r}, expected standard deviations above 0")
     _check_observable(robot, Phi, C)
@@ -134,6 +141,8 @@ def _measured(robot: Robot, measured: Any) -> tuple[np.ndarray, np.ndarray | Non
     n = robot.nv
     if measured is None:
         return np.eye(n, 2 * n), np.arange(robot.nq)
+    if not isinstance(measured, str) and not len(measured):
+        raise DalembertError("kalman: measured is empty: name the joints whose coordinates are measured")
     if isinstance(measured, str) or all(isinstance(name, str) for name in measured):
         names = [measured] if isinstance(measured, str) else list(measured)
         places = [robot.model.joint(name) for name in names]
@@ -146,8 +155,10 @@ def _measured(robot: Robot, measured: Any) -> tuple[np.ndarray, np.ndarray | Non
         rows = [k for place in places for k in range(n)[place.v]]
         return np.eye(2 * n)[rows], np.array([k for place in places for k in range(robot.nq)[place.q]])
     C = real_array("kalman: measured", measured, f"expected names of joints or (m, {2 * n})").astype(float)
-    if C.ndim != 2 or C.shape[1] != 2 * n or not len(C):
+    if C.ndim != 2 or C.shape[1] != 2 * n:
         raise DalembertError(f"kalman: measured has shape {C.shape}, expected names of joints or (m, {2 * n})")
+    if not np.all(np.isfinite(C)) or not np.all(np.abs(C).max(axis=1) > 0.0):
+        raise DalembertError("kalman: every row of measured must have finite numbers, not all of them 0")
     return C, None
 
 

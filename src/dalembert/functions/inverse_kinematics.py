@@ -12,6 +12,7 @@ from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, is_single, one_line, real_array
 from dalembert.model import Model
+from dalembert.spatial import se3
 
 from .configurations import difference, integrate, normalize
 from .guards import function_call
@@ -21,7 +22,6 @@ from .quantity import Keywords, quantity
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
-ROTATION = 1e-6  # by how much RᵀR of a target may miss 1
 DAMPING, LEAST, MOST = 0.01, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
 FASTER, SLOWER = 0.5, 3.0  # what the damping is multiplied with after a step downhill, or a refused one
 STALLED = 1e-10  # relative gain of a step that counts as none
@@ -138,15 +138,13 @@ def _targets(target: Any) -> tuple[np.ndarray, bool]:
         return np.concatenate([np.broadcast_to(np.eye(3).ravel(), (*x.shape[:-1], 9)), x], axis=-1), True
     if x.ndim < 2 or x.shape[-2:] != (4, 4):
         raise DalembertError(f"inverse_kinematics: target has shape {x.shape}, {what}")
-    R = x[..., :3, :3]
-    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
-    slack = 100 * ROTATION if is_single(target) else ROTATION
-    if off > slack or np.any(np.linalg.det(R) < 0.0) or np.any(x[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
+    slack = (100 if is_single(target) else 1) * se3.ORTHONORMAL
+    if not se3.is_pose(x, slack):
         raise DalembertError(
             "inverse_kinematics: target is not a pose: expected a rotation matrix (orthonormal to "
             f"{slack:g}, right-handed), a position, and the last row 0 0 0 1"
         )
-    return np.concatenate([R.reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False
+    return np.concatenate([x[..., :3, :3].reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False
 
 
 def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: tuple[int, ...]) -> np.ndarray | None:

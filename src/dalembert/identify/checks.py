@@ -36,7 +36,7 @@ class LogError(DalembertError):
     def __init__(self, doubts: tuple[Doubt, ...]) -> None:
         self.doubts = doubts
         lines = "\n".join(f"  - {doubt}" for doubt in doubts if doubt.serious)
-        super().__init__(f"the log cannot be fitted as it is:\n{lines}\n(check=False fits it all the same)")
+        super().__init__(f"the log cannot be fitted as it is:\n{lines}\n(check=False, --no-check fits it all the same)")
 
 
 def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple[Doubt, ...]:

@@ -29,9 +29,11 @@ class Samples:
     def chunks(self) -> Iterator[Samples]:
         """Pieces of at most CHUNK samples."""
         for begin in range(0, len(self.q), CHUNK):
-            at = slice(begin, begin + CHUNK)
-            used = None if self.used is None else self.used[at]
-            yield Samples(self.q[at], self.v[at], self.a[at], self.tau[at], used)
+            yield self[begin : begin + CHUNK]
+
+    def __getitem__(self, at: slice) -> Samples:
+        used = None if self.used is None else self.used[at]
+        return Samples(self.q[at], self.v[at], self.a[at], self.tau[at], used)
 
     def counted(self) -> np.ndarray:
         """(T, nv): which torques count."""

@@ -19,7 +19,7 @@ from dalembert.robot import Robot
 from .columns import Columns, columns
 from .compression import Samples, compress
 from .fitted import Log
-from .least_squares import sandwich, weighted
+from .least_squares import independent_pieces, jackknife, weighted
 
 ITERATIONS = 12
 SETTLED = 1e-3  # of a sample
@@ -98,8 +98,9 @@ def delays(
     deviation = np.empty(robot.nv)
     for j in range(robot.nv):
         left = residual[:, j : j + 1]
-        square = sandwich(np.array([[1.0 / strength[j]]]), [(rate[:, j : j + 1] * left, left)], len(shifts.t))
-        deviation[j] = np.sqrt(square[0, 0]) if abs(each[j]) < LONGEST else np.inf
+        pieces = [(rate[at, j : j + 1, None], left[at]) for at in independent_pieces(left)]
+        variance = jackknife(np.array([[strength[j]]]), pieces)
+        deviation[j] = np.sqrt(variance[0, 0]) if abs(each[j]) < LONGEST else np.inf
     certainty = 1.0 / np.maximum(deviation, 1e-9) ** 2
     common = float(certainty @ each / max(certainty.sum(), 1e-300))
     before, after = (shifts.left_over(seconds) for seconds in (0.0, common))

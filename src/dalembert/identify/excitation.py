@@ -199,7 +199,7 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
     else:
         raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
     if surroundings.clearance is None and surroundings.allowed is None:
-        notes.append("self-collision was not checked: pass clearance=0.02, or play the motion in the viewer first")
+        notes.append("self-collision was not checked: give a clearance (--clearance), or play it in the viewer first")
     return motion, notes
 
 

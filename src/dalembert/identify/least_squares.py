@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from .base import independent_columns
+from .columns import Columns
 from .compression import Compressed, Samples
 
 REWEIGHTINGS = 5
 SEEN = 1e-7  # a direction of the parameters with a singular value below this share of the largest is not seen
-REGRESSOR_NOISE = (
-    0.01  # of "total": error of each column relative to its size, from noise in velocities and accelerations
-)
+PRECISION = 1e-14  # likewise of their squares, for the covariance
+# Error of each column relative to its size, from noise in velocities and accelerations; of "total".
+REGRESSOR_NOISE = 0.01
+FEWEST_PIECES, MOST_PIECES = 4, 200  # of a log: 200 tell a standard deviation to 5 %
 
 
 def ordinary(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,41 +116,58 @@ def noise(data: Compressed, x: np.ndarray) -> np.ndarray:
 def covariance(
     data: Compressed, logs: Sequence[Samples], x: np.ndarray, sigma: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
-    """The covariance of β = matrix @ x (k, k), for a matrix of base parameters that the log shows; see `sandwich`."""
+    """The covariance of β = matrix @ x (k, k), for a matrix of base parameters that the log shows; see `jackknife`."""
     R, _, _ = data.stacked(sigma)
-    columns = data.columns
     chosen = [int(np.flatnonzero(row == 1.0)[0]) for row in matrix]  # the parameter each row is named for
-    bread = np.linalg.pinv(R[:, chosen].T @ R[:, chosen], rcond=1e-14, hermitian=True)
+    square = R[:, chosen].T @ R[:, chosen]
     if not logs:  # a log that was read piece by piece and not kept
-        return bread
-    errors = []
+        return np.linalg.pinv(square, rcond=PRECISION, hermitian=True)
+    return jackknife(square, _pieces(data.columns, logs, x, sigma, chosen))
+
+
+def _pieces(
+    columns: Columns, logs: Sequence[Samples], x: np.ndarray, sigma: np.ndarray, chosen: list[int]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows (t, nv, k) and residuals (t, nv) of each piece of the logs, in units of the noise."""
+
+    def residuals(part: Samples) -> np.ndarray:
+        predicted = columns.matrix(part.q, part.v, part.a) @ x + columns.known(part.q, part.v, part.a)
+        return np.where(part.counted(), part.tau - predicted, 0.0) / sigma
+
     for log in logs:
-        slopes, residuals = [], []
-        for chunk in log.chunks():
-            W = columns.matrix(chunk.q, chunk.v, chunk.a)
-            known = columns.known(chunk.q, chunk.v, chunk.a)
-            residuals.append(np.where(chunk.counted(), chunk.tau - known - W @ x, 0.0) / sigma)
-            slopes.append(np.einsum("tjc,tj->tc", W[:, :, chosen], residuals[-1] / sigma))
-        errors.append((np.concatenate(slopes), np.concatenate(residuals)))
-    return sandwich(bread, errors, int(data.rows.sum()))
+        errors = np.concatenate([residuals(chunk) for chunk in log.chunks()])
+        for at in independent_pieces(errors):
+            part = log[at]
+            rows = columns.matrix(part.q, part.v, part.a)[:, :, chosen] / sigma[:, None]
+            yield np.where(part.counted()[:, :, None], rows, 0.0), errors[at]
 
 
-def sandwich(bread: np.ndarray, errors: Sequence[tuple[np.ndarray, np.ndarray]], rows: int) -> np.ndarray:
-    """Covariance H⁻¹ (Σ s sᵀ) H⁻¹ of a least-squares estimate, `bread` = H⁻¹ (k, k), with errors that remember.
+def jackknife(square: np.ndarray, pieces: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Covariance (k, k) of a least-squares estimate whose errors remember, `square` the product AᵀA of all its rows.
 
-    errors: of each log the slope of every sample's cost (T, k) and its residuals (T, nv), both in units of the noise;
-    rows: how many residuals count in all. Errors of neighbouring samples are alike (filters, unmodelled friction), so
-    that formulas for independent errors promise too much. Here each log is cut into pieces longer than its errors
-    remember, and s is the slope of a piece's cost: pieces are independent (Liang, Zeger 1986).
+    pieces: rows (t, nv, k) and residuals (t, nv) of each piece of the logs, in units of the noise. Errors of
+    neighbouring samples are alike (filters, unmodelled friction), so that formulas for independent errors promise too
+    much. Here the pieces are independent of each other, and the estimate is made again without each of them: it changes
+    by δ = (AᵀA − AᵢᵀAᵢ)⁻¹ Aᵢᵀrᵢ. The residuals themselves would promise too much as well: where a piece is much of
+    the data, the fit has followed its errors.   Efron, Tibshirani 1993, §11.
     """
-    meat, pieces = np.zeros_like(bread), 0
-    for slopes, residuals in errors:
-        count = max(1, len(slopes) // _memory(residuals))
-        sums = np.array([piece.sum(axis=0) for piece in np.array_split(slopes, count)])
-        meat += sums.T @ sums
-        pieces += count
-    freedom = pieces / max(pieces - 1 - len(bread) * pieces / max(rows, 1), 1.0)
-    return bread @ meat @ bread * freedom
+    size, vectors = np.linalg.eigh(square)
+    shown = size > PRECISION * size.max(initial=0.0)
+    unit = vectors[:, shown] / np.sqrt(size[shown])  # the estimate's own units: unitᵀ (AᵀA) unit = 1
+    changes = []
+    for rows, residuals in pieces:
+        A = rows.reshape(-1, rows.shape[-1]) @ unit
+        without = np.eye(len(unit.T)) * (1.0 + PRECISION) - A.T @ A
+        changes.append(np.linalg.solve(without, A.T @ residuals.ravel()))
+    delta = np.array(changes) @ unit.T
+    return np.asarray((len(delta) - 1) / len(delta) * delta.T @ delta)
+
+
+def independent_pieces(errors: np.ndarray) -> list[slice]:
+    """Pieces of a log, longer than its errors (T, nv) remember."""
+    count = min(max(len(errors) // _memory(errors), FEWEST_PIECES), MOST_PIECES, len(errors))
+    ends = np.linspace(0, len(errors), count + 1).round().astype(int)
+    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(ends)]
 
 
 def unseen(R: np.ndarray) -> np.ndarray:

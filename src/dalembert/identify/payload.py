@@ -16,9 +16,10 @@ from .columns import INERTIAL
 from .compression import triangle
 from .fit import fit
 from .fitted import Fit, Log
-from .least_squares import column_scale, sandwich, unseen
+from .least_squares import column_scale, independent_pieces, jackknife, unseen
 
 SIZE = 0.05  # radius of gyration [m] of the prior body: that of a thing one can hold
+CERTAIN = 4.0  # standard deviations below zero at which a mass is no noise
 STRENGTH = 0.1  # of that prior, in units of the noise
 
 
@@ -71,7 +72,13 @@ def payload_beyond(empty: Fit, log: Log, frame: str) -> Payload:
     if not visible[0]:
         raise DalembertError("payload: the motion does not show a mass: joints that lift it must move")
     size = R.shape[1] - 1
-    rough = max(float(np.linalg.lstsq(R[:size, :size], R[:size, size], rcond=1e-6)[0][0]), 1e-2)
+    plain = np.linalg.lstsq(R[:size, :size], R[:size, size], rcond=1e-6)[0]
+    sure = _deviation(full, np.nan_to_num(beyond), used, R[:size, :size], plain)[0]
+    if plain[0] < -CERTAIN * sure:
+        raise DalembertError(
+            f"payload: the log with load shows {-plain[0]:.3g} kg less than the one without; are the two exchanged?"
+        )
+    rough = max(float(plain[0]), 1e-2)
     guess = Inertia.from_com(rough, place.placement.p, rough * SIZE**2 * np.eye(3)).parameters()
     problem = physical.Problem(R[:size, :size], R[:size, size], 1, guess, np.zeros((0, size)), strength=STRENGTH)
     solution = physical.solve(problem)
@@ -87,6 +94,5 @@ def _deviation(full: np.ndarray, beyond: np.ndarray, used: np.ndarray, R: np.nda
     """Standard deviation of each parameter of `full` (T, nv, n), infinite where R, its triangle, does not show it."""
     rows = np.where(used[:, :, None], full, 0.0)
     residuals = np.where(used, beyond - full @ x, 0.0)
-    bread = np.linalg.pinv(R.T @ R, rcond=1e-14, hermitian=True)
-    variance = np.diag(sandwich(bread, [(np.einsum("tji,tj->ti", rows, residuals), residuals)], int(used.sum())))
-    return np.where(unseen(R), np.inf, np.sqrt(variance))
+    pieces = [(rows[at], residuals[at]) for at in independent_pieces(residuals)]
+    return np.where(unseen(R), np.inf, np.sqrt(np.diag(jackknife(R.T @ R, pieces))))

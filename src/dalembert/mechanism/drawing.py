@@ -62,10 +62,10 @@ class Drawing:
         """Add a body of `mass` [kg], its centre of mass at `com` (3,) [m] in its frame.
 
         inertia [kg·m²] about the centre of mass: three principal moments, a matrix (3, 3), or one number, the moment
-        about z of a body that moves in the x-y plane. points: name → position (3,) in the body's frame, or (position,
-        rpy) of a frame of its own, or a `Pose`. xyz, rpy (or angle, about z): roughly where it is; without them the
-        joints say. velocity (3,) of its origin [m/s] and spin (3,) [rad/s], in the world, of a body that no joint
-        carries.
+        about z of a body that moves in the x-y plane; without it the body is a point mass. points: name → position (3,)
+        in the body's frame, or (position, rpy) of a frame of its own, or a `Pose`. xyz, rpy (or angle, about z):
+        roughly where it is; without them the joints say. velocity (3,) of its origin [m/s] and spin (3,) [rad/s], in
+        the world, of a body that no joint carries.
         """
         where = f"mechanism {self.name!r}: body {name!r}"
         self._check_name(where, name, self._bodies)

@@ -18,6 +18,7 @@ from .hydraulics import Cylinder
 from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
 from .wheels import Wheel
 
+SHORT = 6  # numbers or rows that stand on one line
 CYLINDER_KEYS = ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "preload")
 
 if TYPE_CHECKING:
@@ -144,7 +145,10 @@ def _shown(value: Any) -> str:
 
 
 def _numbers(value: Any) -> str:
-    return repr((np.array(value, float) + 0.0).tolist())
+    numbers = (np.array(value, float) + 0.0).tolist()
+    if isinstance(numbers, list) and len(numbers) > SHORT:  # a table: one row a line
+        return "\n".join(["[", *(f"    {row!r}," for row in numbers), "]"])
+    return repr(numbers)
 
 
 def _place(X: Pose) -> str:

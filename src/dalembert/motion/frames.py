@@ -16,14 +16,13 @@ from dalembert.errors import DalembertError
 from dalembert.execute import real_array
 from dalembert.loading import ModelBuilder
 from dalembert.robot import Robot
-from dalembert.spatial import so3
+from dalembert.spatial import se3, so3
 from dalembert.spatial.vectors import cross
 
 from .motion import Motion, PolynomialMotion
 from .moves import quintic
 from .splines import smooth_through, spline
 
-ROTATION = 1e-6  # by how much RᵀR of a pose may miss 1
 FEWEST, MOST = 8, 1024  # pieces of a followed path
 JUMP = 0.5  # change of a coordinate [rad or m] between neighbours of the finest division that counts as a jump
 
@@ -215,12 +214,11 @@ def _coordinates(where: str, name: str, X: Any) -> np.ndarray:
     X = real_array(f"{where}: {name}", X, "expected a pose (4, 4)").astype(float)
     if X.shape != (4, 4) or not np.all(np.isfinite(X)):
         raise DalembertError(f"{where}: {name} has shape {X.shape}, expected a pose (4, 4) of finite numbers")
-    R = X[:3, :3]
-    if np.abs(R.T @ R - np.eye(3)).max() > ROTATION or np.linalg.det(R) < 0.0 or np.any(X[3] != (0.0, 0.0, 0.0, 1.0)):
+    if not se3.is_pose(X):
         raise DalembertError(
             f"{where}: {name} is not a pose: expected a rotation matrix, a position, and the last row 0 0 0 1"
         )
-    return np.concatenate([X[:3, 3], so3.to_quaternion(R)])
+    return np.concatenate([X[:3, 3], so3.to_quaternion(X[:3, :3])])
 
 
 def _rotated(R: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ def sizing(
 ) -> Sizing:
     """Demands of motions and gravity on each motor: torque, speed, power, energy, inertia; print the result to read it.
 
-    motions: a trajectory, or a list of them; default: a quintic move of every joint. payload [kg] hangs at `frame`
+    motions: a motion or trajectory, or a list of them; default: a quintic move of every joint. payload [kg] at `frame`
     (default: the tool). margin: on the sum of gravity at its worst and the motion's dynamic part. contacts: frames that
     carry a floating robot. stiffness [N·m/rad] of the joints: for the resonance and the bandwidth it allows. catalogue:
     motors and gears, or a file of them (`dalembert.sizing.read_catalogue`), of which the lightest are chosen.

@@ -16,6 +16,7 @@ from dalembert.audit.classes import coriolis_class
 from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
+from dalembert.motion import Motion
 from dalembert.robot import Robot
 
 from .choice import Drive, choose
@@ -204,11 +205,13 @@ def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
 def _trajectory(robot: Robot, motion: Any, where: str) -> Trajectory:
     if isinstance(motion, Trajectory):
         taken = motion
+    elif isinstance(motion, Motion):
+        taken = motion.sample()
     else:
         missing = [name for name in ("t", "q", "v", "a") if not hasattr(motion, name)]
         if missing:
             raise DalembertError(
-                f"{where} has no {', '.join(missing)}: expected a Trajectory, as read_trajectory gives"
+                f"{where} has no {', '.join(missing)}: expected a motion, or a Trajectory as read_trajectory gives"
             )
         t, q, v, a = (np.asarray(getattr(motion, name), float) for name in ("t", "q", "v", "a"))
         taken = Trajectory(t, q, v, a)

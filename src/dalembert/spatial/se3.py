@@ -11,6 +11,8 @@ from . import so3
 from .smooth import cotangent_ratio, cotangent_ratio_slope, sine_excess_ratio, versine_ratio
 from .vectors import cross, dot
 
+ORTHONORMAL = 1e-6  # by how much RᵀR of a given pose may miss 1
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pose:
@@ -121,3 +123,11 @@ def velocity_reaching(w: np.ndarray, p: np.ndarray) -> np.ndarray:
 def interpolate(X0: Pose, X1: Pose, s: Any) -> Pose:
     """The screw motion from X0 (s = 0) to X1 (s = 1) at constant body twist."""
     return X0 @ exp(s * log(X0.inverse() @ X1))
+
+
+def is_pose(X: np.ndarray, slack: float = ORTHONORMAL) -> bool:
+    """Whether numbers X (…, 4, 4) are poses: a right-handed rotation, RᵀR = 1 to `slack`, above the row 0 0 0 1."""
+    R = X[..., :3, :3]
+    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    upright = np.all(X[..., 3, :] == (0.0, 0.0, 0.0, 1.0)) and np.all(np.linalg.det(R) > 0.0)
+    return bool(off <= slack and upright)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from dalembert import DalembertError, ModelBuilder, load
 from dalembert.audit import RULES, Suppression, read_suppressions, run_audit
+from dalembert.motion import quintic
 
 SEARCHED = 1e-3  # of a peak that is found by search over poses
 FLAT = 0.01  # a peak of gravity is flat: its place is not found better
@@ -270,3 +272,24 @@ def test_a_robot_that_cannot_move_has_no_laws_to_try() -> None:
 def test_unknown_rules_are_named() -> None:
     with pytest.raises(DalembertError, match="unknown rule 'headrom': did you mean 'headroom'"):
         load(ARM).audit(rules=["headrom"])
+
+
+def test_a_log_without_efforts_is_not_said_to_agree_with_the_model() -> None:
+    """That the log has no NaN is no answer to the question of step 12."""
+    robot = load("2r")
+    move = quintic(robot.neutral(), robot.neutral() + 0.5, 1.0, robot=robot)
+    step = robot.audit(rules=["log-finite", "log-torque"], motion=move.sample(0.01)).steps[-1]
+    assert step.status == "not run" and step.passed == ("log-finite",) and "no efforts" in str(step)
+    tau = robot.inverse_dynamics(*move.at(move.sample(0.01).t))
+    step = robot.audit(rules=["log-finite", "log-torque"], motion=replace(move.sample(0.01), tau=tau)).steps[-1]
+    assert step.status == "passed"
+
+
+def test_what_is_no_log_of_the_robot_is_refused() -> None:
+    robot = load("2r")
+    move = quintic(robot.neutral(), robot.neutral() + 0.5, 1.0, robot=robot)
+    for motion in ("log.csv", move, 3):
+        with pytest.raises(DalembertError, match=r"without t, .*expected a log"):
+            robot.audit(motion=motion)
+    with pytest.raises(DalembertError, match=r"q of the log has shape \(101, 2\), expected \(101, 6\) for robot 'ur5'"):
+        load("ur5").audit(motion=move.sample(0.01))

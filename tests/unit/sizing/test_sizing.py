@@ -10,6 +10,7 @@ import pytest
 from dalembert import DalembertError, ModelBuilder, cli, load
 from dalembert.audit.headroom import headroom_table
 from dalembert.logs import Trajectory
+from dalembert.motion import quintic
 from dalembert.sizing import Catalogue, Gear, Motor, drive, efforts, read_catalogue, standard_motion
 from linkages import four_bar
 from tolerances import COMPUTED, INTEGRATED, ITERATED, PRINTED, ROUGH_SLOPE
@@ -32,6 +33,12 @@ def test_the_power_of_the_motors_is_what_the_energy_gains(name: str) -> None:
     difference = np.gradient(motion.q, motion.t, axis=0)  # the passive joints' rates are those of their positions
     np.testing.assert_allclose(motion.v[2:-2], difference[2:-2], atol=10 * ROUGH_SLOPE)
     np.testing.assert_allclose(motion.a[2:-2], np.gradient(motion.v, motion.t, axis=0)[2:-2], atol=SAMPLED_ACCELERATION)
+
+
+def test_motions_are_taken_as_they_are() -> None:
+    robot = load("ur5")
+    move = quintic(robot.neutral(), robot.neutral() + 0.5, 1.0, robot=robot)
+    assert robot.sizing(move).rows == robot.sizing(move.sample()).rows
 
 
 def test_passive_pins_are_not_sized() -> None:

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
+from dalembert.execute import is_single, real_array
 from dalembert.linear import solve_semidefinite
 from dalembert.math import maximum, sqrt
 from dalembert.model import tool_frame
 from dalembert.robot import Robot
-from dalembert.spatial import so3
+from dalembert.spatial import se3, so3
 
 from ..actuation import refuse_passive
 from ..gains import Gains, gains
@@ -67,7 +67,13 @@ class Task:
         if np.shape(parts[0]) not in ((4, 4), (3,)) or len(parts) > 3:
             raise DalembertError(f"{where}: the goal has shape {np.shape(parts[0])}, {expected}")
         if parts[0].dtype != object:
-            real_array(f"{where}: the goal", parts[0], expected)
+            place = real_array(f"{where}: the goal", parts[0], expected)
+            slack = (100 if is_single(place) else 1) * se3.ORTHONORMAL
+            if not np.all(np.isfinite(place)) or (place.shape == (4, 4) and not se3.is_pose(place, slack)):
+                raise DalembertError(
+                    f"{where}: the goal is not a pose or point: expected finite numbers, in a pose a rotation "
+                    f"(orthonormal to {slack:g}, right-handed), a position, and the last row 0 0 0 1"
+                )
         for rate in parts[1:]:
             if np.shape(rate) not in ((6,), (3,)):
                 raise DalembertError(f"{where}: a rate of the goal has shape {np.shape(rate)}, expected (6,) or (3,)")

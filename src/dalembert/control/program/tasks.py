@@ -80,10 +80,18 @@ def goal_of(goal: Any, s: Situation) -> Any:
     return goal(s.t, s.command) if len(inspect.signature(goal).parameters) > 1 else goal(s.t)
 
 
-def parts_of(value: Any, count: int) -> list[Any]:
-    """(value, velocity, acceleration), with 0 for those that are not given."""
-    parts = list(value) if isinstance(value, tuple) else [value]
+def parts_of(value: Any, count: int) -> list[np.ndarray]:
+    """(value, velocity, acceleration), with 0 for those that are not given; a tuple of numbers is a value."""
+    rates = isinstance(value, tuple) and all(np.ndim(part) > 0 for part in value)
+    parts = [np.asarray(part) for part in (value if rates else [value])]
     return parts + [np.zeros(count)] * (3 - len(parts))
+
+
+def check_goal(task: Task, goal: Any, count: int) -> None:
+    """Raise if a goal that is no function, or a rate of it, is not an array of so many finite numbers."""
+    for part in [] if callable(goal) else parts_of(goal, count):
+        if part.shape != (count,) or not np.all(np.isfinite(part.astype(float))):
+            raise DalembertError(f"whole_body: {task.name}: goal is {goal!r}, expected ({count},) of finite numbers")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,7 +144,7 @@ class Posture(Task):
     def _off(self, s: Situation) -> Deviation:
         target: Any
         if callable(self.goal):
-            target = _Moment(*map(np.asarray, parts_of(goal_of(self.goal, s), s.robot.nv)))
+            target = _Moment(*parts_of(goal_of(self.goal, s), s.robot.nv))
         else:
             target = reference("whole_body: Posture", s.robot, self.goal)
         return deviation(s.robot.model, target, s.t, s.q, s.v)
@@ -172,16 +180,20 @@ class CentreOfMass(Task):
 
     goal: Any
 
+    def checked(self, robot: Robot) -> None:
+        super().checked(robot)
+        check_goal(self, self.goal, 3)
+
     def rows(self, s: Situation) -> Wanted:
         kp, kd = self.gains
-        point, velocity, acceleration = map(np.asarray, parts_of(goal_of(self.goal, s), 3))
+        point, velocity, acceleration = parts_of(goal_of(self.goal, s), 3)
         J = s.robot.center_of_mass_jacobian(s.q)
         drift = s.robot.centroidal_momentum_rate(s.q, s.v, np.zeros(s.robot.nv))[3:] / s.robot.total_mass
         b = acceleration + kp * (point - s.robot.center_of_mass(s.q)) + kd * (velocity - J @ s.v)
         return Wanted(J, b - drift)
 
     def displacement(self, s: Situation) -> Wanted:
-        point = np.asarray(parts_of(goal_of(self.goal, s), 3)[0])
+        point = parts_of(goal_of(self.goal, s), 3)[0]
         return Wanted(s.robot.center_of_mass_jacobian(s.q), point - s.robot.center_of_mass(s.q))
 
 
@@ -191,8 +203,12 @@ class Momentum(Task):
 
     goal: Any = (0.0, 0.0, 0.0)
 
+    def checked(self, robot: Robot) -> None:
+        super().checked(robot)
+        check_goal(self, self.goal, 3)
+
     def rows(self, s: Situation) -> Wanted:
-        wanted, rate, _ = map(np.asarray, parts_of(goal_of(self.goal, s), 3))
+        wanted, rate, _ = parts_of(goal_of(self.goal, s), 3)
         A = s.robot.centroidal_momentum_matrix(s.q)[:3]
         drift = s.robot.centroidal_momentum_rate(s.q, s.v, np.zeros(s.robot.nv))[:3]
         return Wanted(A, rate + self.frequency * (wanted - A @ s.v) - drift)

@@ -18,7 +18,7 @@ from ..laws.law import Law
 from .assembly import Program, Settings, assembled
 from .solution import SOLVERS, Solved, solve_levels, solve_with
 from .supports import Support
-from .tasks import Force, Situation, Task
+from .tasks import Force, Situation, Task, check_goal
 
 MISSED = 1e-6  # of a row, relative to its length: what counts as kept
 
@@ -251,8 +251,10 @@ def whole_body(
     if len(set(frames)) < len(frames):
         raise DalembertError(f"whole_body: {max(frames, key=frames.count)!r} is a support twice")
     for task in tasks:
-        if isinstance(task, Force) and task.frame not in frames:
-            raise unknown("support", task.frame, frames, f"whole_body: {task.name}")
+        if isinstance(task, Force):
+            if task.frame not in frames:
+                raise unknown("support", task.frame, frames, f"whole_body: {task.name}")
+            check_goal(task, task.goal, supports[frames.index(task.frame)].count)
     for name, value in (("torque_weight", torque_weight), ("force_weight", force_weight)):
         if not 0.0 <= value < np.inf or (name == "torque_weight" and value == 0.0):
             raise DalembertError(f"whole_body: {name} is {value!r}, expected above 0")

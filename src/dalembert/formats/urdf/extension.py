@@ -31,17 +31,21 @@ MANY = (
     "velocity_limit",
     "effort_limit",
 )  # of planar and floating
-ROBOT = {"base", "gravity", "xyz", "rpy", *MANY}
+ROBOT = {"base", "gravity", "xyz", "rpy", "held_by", *MANY}
 
 
 @dataclass(frozen=True)
 class Stated:
-    """<dalembert base gravity xyz rpy …/> of the robot: its base, where that is in the world, and gravity."""
+    """<dalembert base gravity xyz rpy held_by …/> of the robot: its base, where that is in the world, and gravity.
+
+    held_by: the fixed joint that says where, on a link `world` which is there for other readers; instead of xyz, rpy.
+    """
 
     base: str = "fixed"
     placement: Pose = field(default_factory=Pose.identity)
     gravity: tuple[float, float, float] | None = None
     fields: dict[str, Any] = field(default_factory=dict)  # of the free joint
+    held_by: str | None = None
 
 
 def read_stated(document: Document, element: Element | None) -> Stated:
@@ -56,7 +60,10 @@ def read_stated(document: Document, element: Element | None) -> Stated:
         raise document.error(element, f'{next(iter(fields))} has no meaning without base="free"; remove it')
     gravity = document.triple(element, "gravity") if element.get("gravity") is not None else None
     placement = Pose.from_xyz_rpy(document.triple(element, "xyz"), document.triple(element, "rpy"))
-    return Stated(base, placement, gravity, fields)
+    held_by = element.get("held_by")
+    if held_by is not None and (element.get("xyz") is not None or element.get("rpy") is not None):
+        raise document.error(element, "xyz and rpy beside held_by, whose joint says the same; remove one of them")
+    return Stated(base, placement, gravity, fields, held_by)
 
 
 def read_effects(document: Document, joint: Element, kind: str) -> dict[str, Any]:

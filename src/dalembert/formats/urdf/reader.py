@@ -1,7 +1,8 @@
 """URDF files → Model: complete, with every assumption in the ledger and every error at its file and line.
 
 Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…><loop …/><equation …/></dalembert>` in
-<robot> states a floating base, gravity, where the base is in the world, and closed loops, and
+<robot> states a floating base, gravity, where the base is in the world (or `held_by` which joint on a link `world`, for
+other readers), and closed loops, and
 `<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for; on planar
 and floating joints also damping, friction and limits.
 """
@@ -72,14 +73,16 @@ def read_document(
     if not links:
         cure = "export the robot description again, or load the file that uses this one's macros"
         raise document.error(document.root, f"the robot has no <link>; {cure}")
+    robot_extension = extension(document, document.root, ROBOT, {"loop", "equation"})
+    stated = read_stated(document, robot_extension)
+    if stated.held_by is not None:
+        stated, links, joints = _placed(document, stated, links, joints)
     links |= _implied_world(document, links, joints, ledger)
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
     for joint in tree.joints:
         if joint.kind != "fixed" and not links[joint.child].stated:
             ledger.count(document.where(links[joint.child].element), "moving link without <inertial>", "massless")
-    robot_extension = extension(document, document.root, ROBOT, {"loop", "equation"})
-    stated = read_stated(document, robot_extension)
     base = base or stated.base
     if base != "free" and stated.fields:
         where = document.where(document.root)
@@ -101,6 +104,23 @@ def read_document(
     places |= {link.name: link.element for link in links.values() if link.name not in places}
     diagnose(ledger, model, lambda name: document.where(places.get(name, document.root)))
     return model, ledger.close(strict=strict)
+
+
+def _placed(
+    document: Document, stated: Stated, links: dict[str, Link], joints: list[Joint]
+) -> tuple[Stated, dict[str, Link], list[Joint]]:
+    """Where the base is, from the joint `held_by`; and links and joints without that joint and the link `world`."""
+    held = next((joint for joint in joints if joint.name == stated.held_by), None)
+    others = [joint for joint in joints if joint is not held]
+    empty = WORLD in links and not links[WORLD].stated and not links[WORLD].geometry
+    alone = all(WORLD not in (joint.parent, joint.child) for joint in others)
+    if held is None or held.kind != "fixed" or held.parent != WORLD or not (empty and alone):
+        what = (
+            f'held_by="{stated.held_by}" must name the fixed joint by which an empty link "world" holds the base alone'
+        )
+        raise document.error(document.root, f"{what}; correct it, or remove it")
+    bodies = {name: link for name, link in links.items() if name != WORLD}
+    return replace(stated, placement=held.placement), bodies, others
 
 
 def _implied_world(

@@ -59,20 +59,33 @@ class _Urdf:
         return self.root
 
     def _base(self, base: Body) -> None:
-        """<dalembert base gravity xyz rpy …>, where any of them differs from URDF's default."""
+        """<dalembert base gravity xyz rpy …>, where any of them differs from URDF's default.
+
+        A base that is held somewhere else than at the origin hangs on a link `world`, as other readers expect it.
+        """
         stated: dict[str, str] = {}
+        held = not base.joint.nv and WORLD not in self.links.taken
         if self.model.bodies[0].joint.nv:
             stated = {"base": "free"} | _differing(base.joint, MANY)
             if base.joint.name != base.name:
                 self.losses.note("joint", base.joint.name, "the base's joint has no name in URDF", "takes the link's")
-        if np.any(base.placement.matrix() != np.eye(4)):
+        placed = bool(np.any(base.placement.matrix() != np.eye(4)))
+        if placed and not held:
             stated |= _origin(base.placement)
         if np.any(self.model.gravity != GRAVITY):
             stated["gravity"] = numbers(self.model.gravity)
         if stated:
             self.losses.note("link", base.name, f"of the base or the world: {', '.join(stated)}", PASSED_OVER)
+        if placed and held:
+            stated["held_by"] = self.joints.new(f"{base.name}_in_{WORLD}")
+            self.losses.note(
+                "link", base.name, "not at the world's origin", f"a fixed joint holds it on a link '{WORLD}'"
+            )
         if stated or self.model.closures:
             self.extension = add(self.root, "dalembert", **stated)
+        if placed and held:
+            add(self.root, "link", name=WORLD)
+            self._joint(stated["held_by"], "fixed", WORLD, base.name, base.placement)
 
     def _closure(self, closure: Closure | JointEquation) -> None:
         """<loop> or <equation> in the robot's <dalembert>."""

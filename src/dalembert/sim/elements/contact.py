@@ -24,7 +24,7 @@ from .base import Action, Element, Situation
 from .patch_facts import facts_of, laws_of
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
-MEMORY_COUNTS = 6  # fields of a memory that are single numbers, behind the arrays
+MEMORY_COUNTS = 8  # fields of a memory that are single numbers, behind the arrays
 SCENE = 3  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, with many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
@@ -40,10 +40,12 @@ class Memory(NamedTuple):
     [N·m·s]; rows: impulses of other elements; slip (k,); held (3 k,): velocities along the normal and tangents at
     which contacts were held, not 0 where they roll, turn, close or bounce [m/s]; approach (k,), where some bounce:
     squares of the speeds at which contacts met that are to bounce in the next step [m²/s²], 0: none; numbers: where
-    contacts are gathered, 1 + that of the candidate in each slot, 0: none. residual: what the last pass changed or
+    contacts are gathered, 1 + that of the candidate in each slot, 0: none; normals (3 k,): of pairs of bodies that are
+    reported, as the step took them. residual: what the last pass changed or
     missed, worst: of all steps so far [m/s]; unsettled: how many steps did not reach the tolerance, or began beyond
     what they touch; passes: of the last step; owed: the energy that stopping these approaches took, of which the
-    rebounds give some back [J]; crowded: how many steps had more contacts than there is room for.
+    rebounds give some back [J]; crowded: how many steps had more contacts than there is room for; turn, turner: the
+    largest angle so far by which a body turned that its step did not follow [rad], and 1 + its number, 0: none.
     """
 
     contacts: np.ndarray
@@ -53,12 +55,15 @@ class Memory(NamedTuple):
     held: np.ndarray
     approach: np.ndarray
     numbers: np.ndarray
+    normals: np.ndarray
     residual: Any
     worst: Any
     unsettled: Any
     passes: Any
     owed: Any
     crowded: Any = 0.0
+    turn: Any = 0.0
+    turner: Any = 0.0
 
     @property
     def impulses(self) -> np.ndarray:
@@ -90,7 +95,7 @@ class RigidContact(Element):
     candidate has its own place. remembered: with slots, how many contacts of a step the next one knows; where all that
     push are to be reported, as many as there are candidates. scene_room: where pairs that are near are listed first,
     as in scenes of loose bodies, contacts at a time; 0: they are not. mixed: whether there are many loose bodies beside
-    links.
+    links. reported: whether forces are asked for, so that the normals of pairs of bodies are remembered.
     """
 
     gives: ClassVar[bool] = False
@@ -102,6 +107,7 @@ class RigidContact(Element):
     remembered: int = 0
     scene_room: int = 0
     mixed: bool = False
+    reported: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +122,11 @@ class RigidContact(Element):
     def laws(self) -> tuple[ContactLaw, ...]:
         """Laws of the points that may touch."""
         return facts_of(self.patches).laws
+
+    @property
+    def thin(self) -> tuple[float, ...]:
+        """Of the points that may touch, how thick the thinner of both bodies is [m]; infinite on the ground."""
+        return facts_of(self.patches).thin
 
     @property
     def bounces(self) -> bool:
@@ -142,7 +153,7 @@ class RigidContact(Element):
 
     def determinants(self) -> tuple[Any, ...]:
         """Everything that decides what it does."""
-        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.mixed
+        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.mixed, self.reported
         return (*settings, *facts_of(self.patches).determinants)
 
     @property
@@ -158,11 +169,16 @@ class RigidContact(Element):
         return self.scene_room or self.remembered or len(self.names)
 
     @property
+    def keeps_normals(self) -> bool:
+        """Whether it remembers normals: those of shapes that meet within a step depend on the velocities before it."""
+        return self.reported and any(patch.passes_by for patch in self.patches)
+
+    @property
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the parts of its memory that are arrays."""
         k = self.places
         bouncing, numbered = self.bounces, bool(self.slots or self.scene_room)
-        return 3 * k, self.turned_count, self.rows, k, 3 * k, k * bouncing, k * numbered
+        return 3 * k, self.turned_count, self.rows, k, 3 * k, k * bouncing, k * numbered, 3 * k * self.keeps_normals
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -194,8 +210,8 @@ class RigidContact(Element):
             rows[places] = x.reshape(n, k, width)
             return rows[:, 1:].reshape(n, -1)
 
-        contacts, slip, held = ordered(memory.contacts, 3), ordered(memory.slip, 1), ordered(memory.held, 3)
-        return memory._replace(contacts=contacts, slip=slip, held=held)
+        widths = {"contacts": 3, "slip": 1, "held": 3} | ({"normals": 3} if self.keeps_normals else {})
+        return memory._replace(**{name: ordered(getattr(memory, name), width) for name, width in widths.items()})
 
 
 def _number(x: Any) -> Any:
@@ -284,15 +300,15 @@ def with_contact(
         return (*elements, CompliantContact(contact, points))
     constraints = [c for element in elements for c in element.constraints(model)]
     if not constraints and is_scene(model):
-        return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
+        return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room, reported=reported))
     switching = sum(c.count for c in constraints if c.admissible.switches)
     scene, slots = scene_of(model, points), slots_for(model, points)
     if not scene.mixed:
         _check_size(where, model, points, slots)
     if scene.mixed or _in_pairs(points):
-        return (*elements, RigidContact(contact, points, switching, scene_room=scene.room, mixed=scene.mixed))
+        return (*elements, RigidContact(contact, points, switching, 0, 0, scene.room, scene.mixed, reported))
     remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
-    return (*elements, RigidContact(contact, points, switching, slots, remembered))
+    return (*elements, RigidContact(contact, points, switching, slots, remembered, reported=reported))
 
 
 def _check_size(where: str, model: Model, patches: tuple[Patch, ...], slots: int) -> None:

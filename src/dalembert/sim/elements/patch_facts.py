@@ -28,6 +28,11 @@ class PatchFacts:
         return laws_of(self.patches)
 
     @cached_property
+    def thin(self) -> tuple[float, ...]:
+        """Of their points, how thick the thinner of both shapes is [m]; infinite on the ground."""
+        return tuple(patch.thickness for patch in self.patches for _ in patch.names)
+
+    @cached_property
     def bounces(self) -> bool:
         """Whether some of them bounce."""
         return any(law.restitution for law in self.laws)

@@ -12,6 +12,8 @@ from dalembert.collision.witness import FAR
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
 
+from ..system.turning import SAFE
+
 OVER = 1e-6  # above 1: a ratio that is not rounding
 SLIPS = 1e-5  # [m/s]: what is slower is at rest
 NAMED = 40  # points in the legend of a plot: of more, those that push most
@@ -30,7 +32,9 @@ class Contacts:
     How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
     squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
     passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their
-    largest residual [m/s]; crowded: of these, steps with more contacts than there was room for.
+    largest residual [m/s]; crowded: of these, steps with more contacts than there was room for; turned: the body that
+    turned farthest in a step that could not follow it, and by how much [rad], None: no body did; step [s]: of rigid
+    contact.
     """
 
     names: tuple[str, ...]
@@ -48,6 +52,8 @@ class Contacts:
     unsettled: int = 0
     worst: float = 0.0
     crowded: int = 0
+    turned: tuple[str, float] | None = None
+    step: float | None = None
     sliding: np.ndarray | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
 
     @cached_property
@@ -142,6 +148,12 @@ class Contacts:
                 f"contact: {_steps(self.unsettled - self.crowded)} did not reach the tolerance; the laws of contact "
                 f"are missed there by up to about {self.worst:.1e} m/s: take shorter steps, fewer points on one face, "
                 "or less friction where a light link jams"
+            )
+        if self.turned is not None and self.step is not None:
+            body, angle = self.turned
+            lines.append(
+                f"contact: {body!r} turns by up to {angle:.2g} rad in a step close to what it may touch, and may pass "
+                f"through: steps follow about a radian. Take steps of at most {self.step * SAFE / angle:.1g} s"
             )
         over = self.ratio > 1.0 + OVER
         for k in np.flatnonzero(over.any(axis=0)):

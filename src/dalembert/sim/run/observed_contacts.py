@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.contact import ContactLaw
-from dalembert.contact.rows import Rows, contact_rows
+from dalembert.contact.rows import Rows, contact_rows, tangent_frame
 from dalembert.math import product
+from dalembert.model import Body
 
 from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, Memory, RigidContact, laws_of
@@ -132,10 +133,15 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     )
     memory = element.by_candidate(memory)
     friction = np.array([law.static_friction for law in element.laws])
-    p = _least(memory.contacts, memory.slip, seen["J"], friction, element.contact.tolerance)
-    axes = seen["axes"].reshape(len(t), k, 3, 3)
+    axes, J = seen["axes"].reshape(len(t), k, 3, 3), seen["J"]
+    if element.keeps_normals:
+        before, axes = axes, _with_normals(axes, memory.normals.reshape(len(t), k, 3))
+        J = np.einsum("tkij,tklj,tklv->tkiv", axes, before, J.reshape(len(t), k, 3, -1)).reshape(J.shape)
+    p = _least(memory.contacts, memory.slip, J, friction, element.contact.tolerance)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
     u = seen["u"].reshape(len(t), k, 3)
+    if element.keeps_normals:
+        u = np.einsum("tkij,tklj,tkl->tki", axes, before, u)
     u[..., 1:] -= memory.held.reshape(len(t), k, 3)[..., 1:]  # at which those that roll are at rest in the mean
     velocity = np.einsum("tkij,tki->tkj", axes, u)
     return Contacts(
@@ -154,6 +160,8 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
         int(memory.crowded[-1]),
+        _turned(system.model.bodies, memory),
+        step,
         _sliding(element.laws),
     )
 
@@ -166,6 +174,10 @@ def scene_contacts(
     states = {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}
     found, k = seen.program(programs.identity)(states, (len(t),)), len(seen.names)
     axes = found["axes"].reshape(len(t), k, 3, 3)
+    if element.keeps_normals:
+        before, axes = axes, _with_normals(axes, seen.by_candidate(memory.normals, 3))
+        found["axes"] = axes
+        found["u"] = np.einsum("tkij,tklj,tkl->tki", axes, before, found["u"].reshape(len(t), k, 3))
     p, u = seen.by_candidate(memory.contacts, 3), found["u"].reshape(len(t), k, 3)
     u[..., 1:] -= seen.by_candidate(memory.held, 3)[..., 1:]
     friction = np.array([law.static_friction for law in laws_of(seen.patches)])
@@ -190,8 +202,23 @@ def scene_contacts(
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
         int(memory.crowded[-1]),
+        _turned(seen.scene.bodies if element.mixed or not seen.scene.links else system.model.bodies, memory),
+        step,
         _sliding(laws_of(seen.patches)),
     )
+
+
+def _with_normals(axes: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Axes (n, k, 3, 3) of contacts, of those that a step remembers with the normals (n, k, 3) that it took."""
+    known, frames = np.any(normals, axis=-1), axes.copy()
+    frames[known] = np.moveaxis(tangent_frame(normals[known].T), -1, 0)
+    return frames
+
+
+def _turned(bodies: Sequence[Body], memory: Memory) -> tuple[str, float] | None:
+    """The body that turned farthest in a step that did not follow it, and the angle; bodies: as steps number them."""
+    number = int(memory.turner[-1])
+    return (bodies[number - 1].name, float(memory.turn[-1])) if number else None
 
 
 def bodies_of(model: Any, patches: Any) -> tuple[tuple[str, str], ...]:

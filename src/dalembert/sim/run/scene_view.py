@@ -68,13 +68,14 @@ class SceneView:
                 freedoms[:, 3:] = [x.move - cross(x.turn, motions.reference) for x in motions.freedoms]
             found = points(self.patches, X)
 
-            def one(position: Any, normal: Any, a: Any, b: Any) -> dict[str, Any]:
+            def one(position: Any, normal: Any, aside: Any, a: Any, b: Any) -> dict[str, Any]:
                 axes = tangent_frame(normal)
-                return {"axes": axes, "u": axes @ (_velocity(a, position) - _velocity(b, position))}
+                return {"axes": axes, "u": axes @ (_velocity(a, position + aside) - _velocity(b, position - aside))}
 
             still = np.zeros(9)
             sides = [np.array([moving.get(getattr(p, side), still) for p in owners]) for side in ("first", "second")]
-            items = {"position": found.position, "normal": found.normal, "a": sides[0], "b": sides[1]}
+            aside = np.zeros_like(found.position) if found.aside is None else found.aside
+            items = {"position": found.position, "normal": found.normal, "aside": aside, "a": sides[0], "b": sides[1]}
             rows = mapped(one, items)
             return {
                 "gap": here.gap,

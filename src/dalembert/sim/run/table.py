@@ -14,6 +14,7 @@ from .ledger import EnergyLedger
 from .run import Run
 
 ENERGIES = ("kinetic", "potential", "elastic")
+FACTS = ("names", "bodies", "model", "unsettled", "worst", "crowded", "turned", "step")  # of contacts, kept as they are
 CONTACT_VECTORS = ("position", "force", "normal", "velocity")
 ITERATION = ("passes", "residual")
 
@@ -68,7 +69,7 @@ def facts(run: Run) -> str:
 def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     if contacts is None:
         return None
-    named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst", "crowded")}
+    named = {name: getattr(contacts, name) for name in FACTS}
     sliding = None if contacts.sliding is None else contacts.sliding.tolist()
     return named | {"friction": contacts.friction.tolist(), "sliding": sliding}
 
@@ -120,6 +121,8 @@ class _Columns:
             unsettled=stated["unsettled"],
             worst=stated["worst"],
             crowded=stated.get("crowded", 0),
+            turned=None if stated.get("turned") is None else (stated["turned"][0], stated["turned"][1]),
+            step=stated.get("step"),
             sliding=None if stated.get("sliding") is None else np.array(stated["sliding"], float),
             **vectors,
             **iteration,

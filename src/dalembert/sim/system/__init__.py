@@ -19,10 +19,12 @@ A time step with impulses instead of events:
     drift, impulses                motion without forces; rows that come and go put on their laws at the end of a step
     contact_step                   rigid contact: half a drift, all impulses at once, half a drift
     contact_problem, one_contact   what impulses move; what the laws ask of one contact
+    turning                        bodies that turn too far in a step for it to follow them
     each_contact                   few candidates, each with its own place
     gathered_contacts → limbs, slotted_contacts     many: those of limbs alone, or those that are near in slots
     paired_contacts                links that may touch each other in very many pairs
-    scene_step; crowd_step → links loose bodies alone; loose bodies among robots
+    scene_step → scene_side        loose bodies alone; one side of a contact
+    crowd_step → links             loose bodies among robots
 
 Mechanisms of free bodies (integrators "leapfrog" and "axis-angle"):
 

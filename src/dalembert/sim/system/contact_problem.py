@@ -21,6 +21,7 @@ from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
 from .drift import still
 from .impulses import RECOVERED, Loops, opened, row_laws
+from .turning import Turned
 
 if TYPE_CHECKING:
     from dalembert.algorithms import ServoStep
@@ -219,18 +220,22 @@ def state_after(
     return layout.replaced(after, accounts=layout.accounts(e) + work()) if layout.nw else after
 
 
-def counts(before: Memory, solution: ConstraintImpulses, missed: Any) -> dict[str, Any]:
-    """Residual, worst, unsettled and passes of the memory after a step.
+def counts(before: Memory, solution: ConstraintImpulses, passed: Any, turned: Turned) -> dict[str, Any]:
+    """Numbers of the memory after a step, by name; before: the memory of the step before it.
 
-    before: the memory of the step before it; missed: the most that `passed` says of a contact.
+    passed: the most that the function of this name says of a contact; turned: what the step did not follow.
     """
+    missed = maximum(passed, turned.missed)
     residual = maximum(solution.change, missed)
     failed = where(missed > 0.0, 1.0, 1.0 - solution.settled)
+    most = Turned(0.0, before.turn, before.turner).worse(turned)
     return {
         "residual": residual,
         "worst": maximum(before.worst, residual),
         "unsettled": before.unsettled + failed,
         "passes": solution.passes,
+        "turn": most.angle,
+        "turner": most.body,
     }
 
 

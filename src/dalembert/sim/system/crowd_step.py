@@ -7,6 +7,7 @@ not grow with the number of bodies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from dalembert.algorithms import poses
 from dalembert.contact.bounds import body_radius
-from dalembert.contact.gathering import Motions, freedom_signs, law_of
+from dalembert.contact.gathering import Motions, freedom_signs, law_of, number_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
@@ -32,6 +33,7 @@ from dalembert.linear import (
 from dalembert.linear.arrays import NOTHING
 from dalembert.math import abs as absolute
 from dalembert.math import lookup, maximum, sqrt, visit, where
+from dalembert.spatial import cross
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import ContactImpulses, Situated, Solved, counts, finer_tolerance, state_after, without_gain
@@ -39,7 +41,9 @@ from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .one_contact import Asked, Last, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
-from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, Side, rows_of_bodies
+from .scene_side import MOTION, Side
+from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, rows_of_bodies
+from .turning import Turned, where_fast
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -129,8 +133,8 @@ class LinkImpulses(SceneImpulses):
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
             J, Y = (sign * x for x in _loose_rows(side, axes, about))
             both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
-            last = Last(**last)
-            columns = asked.columns(law, gap, before, free, last, alone, mobility(*both))
+            last, thin = Last(**last), number_of(self.element.thin, number)
+            columns = asked.columns(law, gap, before, free, last, alone, mobility(*both), thin=thin)
             columns |= self.start_columns(last)
             return columns | {"one_more": number + 1.0, "J": J, "Y": Y, "B": whitened(carrier.Y.T, self.links.mass.r)}
 
@@ -172,6 +176,7 @@ class CrowdImpulses(ContactImpulses):
         rows = np.concatenate([moving.placed[:-1], placed.rows(placed.ahead(at.v))])
         later = np.concatenate([moving.later[:-1], placed.later(at.v)])
         self.moving = moving = moving._replace(placed=rows, later=later)
+        self.turning, self.motions, self.link_bodies = loose.turning, motions, bodies
         self.joints = -(-model.nv // SIZE)
         self.root = np.array([sqrt(x) for x in at.bodies.mass.r])
         self.kinds: list[SceneImpulses] = []
@@ -233,8 +238,9 @@ class CrowdImpulses(ContactImpulses):
         memory = self.at.memory
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
         missed = [largest_size(kind.columns["passed"], kind.touching.count) for kind in self.kinds]
-        numbers = counts(memory, solution, reduce(maximum, missed))
-        numbers["unsettled"] = memory.unsettled + maximum(crowded, numbers["unsettled"] - memory.unsettled)
+        too_far = self._turned(self.velocity(w), parts)
+        numbers = counts(memory, solution, reduce(maximum, missed), too_far)
+        numbers["unsettled"] = maximum(numbers["unsettled"], memory.unsettled + crowded)
         after = Memory(
             contacts=np.concatenate([p[:, :3].ravel() for p in parts]),
             turned=np.concatenate([p[:, 3:].ravel() for p in parts]),
@@ -243,11 +249,28 @@ class CrowdImpulses(ContactImpulses):
             held=np.concatenate([kind.columns["held"].ravel() for kind in self.kinds]),
             approach=np.concatenate([kind.columns["waits"].ravel() for kind in self.kinds]),
             numbers=np.concatenate([kind.columns["one_more"] for kind in self.kinds]),
+            normals=np.concatenate([kind.normals for kind in self.kinds]),
             owed=owed,
             crowded=memory.crowded + crowded,
             **numbers,
         )
         return Solved(w, after, *lost)
+
+    def _turned(self, v1: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
+        """What turns too far for the step to follow it; v1 (nv,): of links; p: impulses of contacts of each kind."""
+        twists, loose = self.motions.twists(v1), MOTION.named(self.moving.motion)["before"] + self.loose_changes
+        of_links = [twists[body.index] for body in self.link_bodies]
+        spins = np.array([*loose[:, 3:], *(twist[:3] for twist in of_links)])
+        poses = self.moving.placed[: len(spins), :12]
+        places = zip(of_links, poses[len(loose) :], strict=True)
+        origins = [twist[3:] + cross(twist[:3], x[9:] - self.motions.reference) for twist, x in places]
+        table = self.turning.rows(poses, spins, np.array([*loose[:, :3], *origins]))
+
+        def at_length() -> Turned:
+            kinds = zip(self.kinds, p, strict=True)
+            return reduce(Turned.worse, [kind.turned(table, impulses) for kind, impulses in kinds])
+
+        return where_fast(self.turning.angle(self.h, table), at_length)
 
     def whole_work(self, v: np.ndarray, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
         """The change of each account of the ledger in the step [J], at velocities (nv,) of all bodies."""
@@ -276,6 +299,7 @@ def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:
                 held=part(memory.held, 3),
                 approach=part(memory.approach, len(memory.approach) // len(memory.slip)),
                 numbers=part(memory.numbers, 1),
+                normals=part(memory.normals, 3),
             )
         )
         at = end

@@ -34,6 +34,7 @@ from .one_contact import (
     stopped_impulse,
     was_stuck,
 )
+from .turning import Nearby, Turned, Turning, most_turned, robot_rows, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .system import System
@@ -52,8 +53,9 @@ class Faces(NamedTuple):
 class Touching(NamedTuple):
     """k contacts: gap (k,) [m], J (3 k, nv) of their velocities, laws, and what the step before left of them.
 
-    moments: (contact, axis) of friction about axes, and spin (m, nv) of them. faces: rows of contacts and moments by
-    pairs of bodies, where these have fewer.
+    moments: (contact, axis) of friction about axes, and spin (m, nv) of them. thin:
+    thicknesses [m], see `passed`; normals (k, 3); places (k, 3); bodies (k, 2):
+    numbers of both of each. faces: rows of contacts and moments by pairs of bodies, where these have fewer.
     """
 
     gap: np.ndarray
@@ -62,6 +64,10 @@ class Touching(NamedTuple):
     moments: Sequence[tuple[int, int]]
     spin: np.ndarray
     memory: Memory
+    thin: Sequence[Any]
+    normals: np.ndarray
+    places: np.ndarray
+    bodies: np.ndarray
     faces: Faces | None = None
 
 
@@ -81,7 +87,10 @@ def every_candidate(element: RigidContact, at: Situated) -> Touching:
         used = nonzeros(P).any(axis=0)
         if used.sum() < model.nv and _independent(motions.B[used]):
             faces = Faces(P[:, used], motions.B[used])
-    return Touching(touching.gap, touching.J, element.laws, moments, spin, at.memory, faces)
+    bodies = np.array([(patch.first, patch.second) for patch in element.patches for _ in patch.names], float)
+    normals = touching.axes[:, 0]
+    contacts = touching.gap, touching.J, element.laws, moments, spin, at.memory, element.thin
+    return Touching(*contacts, normals, touching.position, bodies, faces)
 
 
 def _independent(B: np.ndarray) -> bool:
@@ -174,8 +183,9 @@ class EachContact(ContactImpulses):
             held=held,
             approach=approach,
             numbers=np.zeros(0),
+            normals=self.touching.normals.ravel() if self.element.keeps_normals else np.zeros(0),
             owed=owed,
-            **counts(self.at.memory, solution, self._missed()),
+            **counts(self.at.memory, solution, self._missed(), self._turned(self.velocity(w), p)),
         )
         return Solved(w, memory, impacts, friction, recovery)
 
@@ -206,9 +216,13 @@ class EachContact(ContactImpulses):
         """The most that a contact was passed through before this step [m/s]."""
         contact, before = self.element.contact, self.before[: 3 * len(self.gap)].reshape(-1, 3)
         contacts = list(zip(self.gap, before, self.touching.memory.contacts[::3], strict=True))
+        further = list(zip(self.touching.thin, self.touching.memory.held[::3], strict=True))
 
         def most(apart: Sequence[Any]) -> Any:
-            each = [passed(contact, self.h, *at, self.at.memory, x) for at, x in zip(contacts, apart, strict=True)]
+            each = [
+                passed(contact, self.h, *at, self.at.memory, x, *of_pair)
+                for at, x, of_pair in zip(contacts, apart, further, strict=True)
+            ]
             return reduce(maximum, each, 0.0)
 
         def at_length() -> dict[str, Any]:
@@ -217,6 +231,17 @@ class EachContact(ContactImpulses):
 
         suspected = most([0.0] * len(contacts))
         return branch(suspected > 0.0, at_length, {"missed": suspected})["missed"]
+
+    def _turned(self, v1: np.ndarray, p: np.ndarray) -> Turned:
+        """What turns too far at v1 (nv,), after impulses p (3 k,), for the step to follow it."""
+
+        def at_length() -> Turned:
+            model, q, at = self.bodies.model, self.bodies.q, self.touching
+            X = poses(model, q)
+            table = robot_rows(Turning(model, model.bodies, self.element.patches), X, Motions(model, X, q), v1)
+            return turned_too_far(self.h, table, Nearby(at.bodies, at.normals, at.places, at.gap, p[::3]))
+
+        return where_fast(most_turned(self.h, v1, self.bodies.model), at_length)
 
     def _bounces(self) -> list[Bounce]:
         """Of all contacts."""

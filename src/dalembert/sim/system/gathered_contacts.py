@@ -27,6 +27,7 @@ from .contact_problem import ContactImpulses, Situated, Solved
 from .impulses import RECOVERED
 from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
 from .slotted_contacts import SlottedContacts
+from .turning import FOLLOWED, Turning, most_turned
 
 if TYPE_CHECKING:
     from .system import System
@@ -71,6 +72,17 @@ class GatheredImpulses(ContactImpulses):
         others = [patch for patch in self.gathering.patches if id(patch) not in on_feet]
         bounded = bool(self.feet) and all(map(is_bounded, others))
         return Clearance(others, self.X, self.motions) if bounded else None
+
+    @cached_property
+    def turning(self) -> Turning:
+        """Of all bodies."""
+        return Turning(self.bodies.model, self.bodies.model.bodies, self.element.patches)
+
+    @property
+    def _reach(self) -> np.ndarray:
+        """(n,): of each candidate, how far its bodies reach that turn [m]."""
+        radius = np.array([*self.turning.facts["radius"], 0.0])  # the last one is that of the world
+        return 2.0 * radius[self.gathering.bodies.astype(int)].sum(axis=1)
 
     @property
     def _nothing(self) -> dict[str, Any]:
@@ -119,7 +131,9 @@ class GatheredImpulses(ContactImpulses):
         """
         everyone = range(len(self.gathering))
         speeds = self.gathering.speeds(self.candidates, self.motions, self.v)
-        near = self.gathering.near(self.candidates, speeds, self.h)
+        spins = most_turned(self.h, self.v, self.bodies.model) > FOLLOWED
+        reach = np.array([where(spins, x, 0.0) for x in self._reach])
+        near = self.gathering.near(self.candidates, speeds, self.h, reach=reach)
         end = {**self._nothing, "done": done}
         for contacts in self._contacts_of_limbs:
             places = places_of(self.limbs, contacts)
@@ -159,6 +173,7 @@ class GatheredImpulses(ContactImpulses):
         least = reduce(minimum, [opening * without for opening, without in openings])
         suffices = logical_and(self._known, least >= -self.element.contact.tolerance)
         suffices = logical_and(suffices, solved.memory.unsettled <= self.at.memory.unsettled)
+        suffices = logical_and(suffices, most_turned(self.h, self.velocity(solved.w), self.bodies.model) <= FOLLOWED)
         if self.bounces:
             near = self.gathering.near(every, before, self.h, candidates)
             suffices = logical_and(suffices, near @ np.array(list(without_place.values())) < 0.5)

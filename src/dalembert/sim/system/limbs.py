@@ -107,12 +107,14 @@ class LimbImpulses:
     def solved(self, numbers: np.ndarray, points: Points, motions: Motions) -> Solved:
         """With the candidates with numbers (k,) in places, and the memory for the next step as slots have it."""
         gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
-        rows, gaps = [], []
+        rows, gaps, normals, positions = [], [], [], []
         for (members, _), number in zip(self.places, numbers, strict=True):
             at = Points(*(_selected(x, members, number) for x in points if x is not None))
             axes = tangent_frame(at.normal)
             rows.append(motions.rows(self._signs(members, number), axes, at.position, turning, at.aside))
             gaps.append(at.gap)
+            normals.append(axes[0])
+            positions.append(at.position)
         each = np.array(rows)
         memory, nv = self.at.memory, self.system.model.nv
         last = self._last(numbers)
@@ -129,6 +131,10 @@ class LimbImpulses:
                 held=last["held"].ravel(),
                 approach=last["approach"].ravel(),
             ),
+            [np.inf] * k,  # they are of the ground
+            np.array(normals),
+            np.array(positions),
+            np.array([lookup(gathering.bodies, number) for number in numbers]),
         )
         solution = EachContact(self.system, self.element, self.at, touching).solved()
         return solution._replace(memory=self._in_slots(solution.memory, numbers))
@@ -157,7 +163,7 @@ class LimbImpulses:
     def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
         """The memory of limbs as that of the first slots."""
         k, more = len(self.places), self.element.remembered - len(self.places)
-        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "held", "approach")}
+        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "held", "approach", "normals")}
         padded = {name: _padded(x, more * (len(x) // k)) for name, x in arrays.items()}
         return memory._replace(**padded, numbers=_padded(numbers + 1.0, more))
 

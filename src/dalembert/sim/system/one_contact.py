@@ -13,11 +13,14 @@ from dalembert.linear import ANY, is_precise, is_zero, sparse_product
 from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, minimum, sqrt, where
+from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
 from .impulses import RECOVERED
 
 PASSED = 0.25  # of the way of a contact in a step: a depth that is not from curved ways and surfaces
+ALIKE = 4.0  # times as deep as in the step before: no deeper than one may become in a step
+THROUGH = 0.25  # of the thickness of the thinner body: a depth from which it may come out on the other side
 SINGULAR = 1e-3  # of the mobility of its tangents: that of a normal that joints hardly move
 AT_REST = 10.0  # times the tolerance: what slides more slowly before a step is at rest, as far as that step can tell
 MICROMETRE = 1e-6  # [m]: a gap that float32 hardly tells from none
@@ -25,7 +28,15 @@ STILL = 1e-6  # [m/s]: a contact whose velocity changes less in a drift does not
 
 
 def passed(
-    contact: Contact, h: Any, gap: Any, before: np.ndarray, impulse: Any, memory: Memory, apart: Any = 0.0
+    contact: Contact,
+    h: Any,
+    gap: Any,
+    before: np.ndarray,
+    impulse: Any,
+    memory: Memory,
+    apart: Any = 0.0,
+    thin: Any = np.inf,
+    held: Any = 0.0,
 ) -> Any:
     """The error of velocity [m/s] of a contact that was passed through before the step could act, 0: it was not.
 
@@ -34,13 +45,30 @@ def passed(
     from inside in the first step of a motion, while later ones may leave what they started in; and that is no small
     part of the way h before (3,). impulse: of its normal in the step before, which knew of the contact if there was
     one; memory: of that step. apart: `speeds_apart`, of which the way is made where its freedoms move it to and fro.
+
+    Where the other end of a rod or a plate swings into something thin within a step, the nearest points are others than
+    those of the step before, whatever their impulses: `thin` is the thickness of the thinner body [m], held: the
+    velocity of the normal at which that step held it, above 0 and up to the recovery speed where it was inside before.
     """
     start, way = gap - 0.5 * h * before[0], PASSED * h
     sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
     beyond = logical_and(gap > 0.0, memory.passes < 0.5)
     depth = where(sudden, -gap, where(beyond, maximum(-start, 0.0), 0.0))
     far = logical_and(depth * depth > way * way * maximum(before @ before, apart), impulse <= 0.0)
-    return where(far, depth / h, 0.0)
+    if is_infinite(thin):
+        return where(far, depth / h, 0.0)
+    was_as_deep = RECOVERED * -gap < ALIKE * h * held  # what came out as fast as it may was as deep as any
+    was_inside = logical_and(
+        logical_or(was_as_deep, held > 0.99 * contact.recovery_speed), held <= contact.recovery_speed
+    )
+    deep = logical_and(gap < -THROUGH * thin, before @ before * way * way > PASSED**4 * gap * gap)
+    swung = logical_and(logical_and(deep, logical_not(was_inside)), memory.passes > 0.5)
+    return where(swung, -gap / h, where(far, depth / h, 0.0))
+
+
+def is_infinite(x: Any) -> bool:
+    """Whether a number, which may be traced, is known to be infinite."""
+    return isinstance(x, float) and x == np.inf
 
 
 def speeds_apart(J: np.ndarray, v: np.ndarray) -> Any:
@@ -131,6 +159,16 @@ def can_be_stopped(contact: Contact, law: ContactLaw, h: Any, gap: Any, rebounds
 def stopped_impulse(p: np.ndarray, stops: Any) -> np.ndarray:
     """Of impulses along and about the axes of a contact, that which stops it; stops: `can_be_stopped`."""
     return np.array([where(p[0] > 0.0, stops, 0.0) * p[0], *[0.0] * (len(p) - 1)])
+
+
+def stopped_impulses(p: np.ndarray, stops: np.ndarray, count: Any) -> np.ndarray:
+    """Of impulses (k, 3) those that stop contacts; stops (k,): which can be stopped."""
+    return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, {"p": p, "stops": stops}, count)["p"]
+
+
+def with_moments(p: np.ndarray, m: int) -> np.ndarray:
+    """Impulses (k, 3), with m moments of each that are 0."""
+    return np.concatenate([p, np.zeros((len(p), m))], axis=1)
 
 
 def stopped_approach(contact: Contact, stops: Any, p: Any, approach: Any, change: Any, before: Any, after: Any) -> Any:
@@ -226,13 +264,14 @@ class Asked:
         mobile: Any = 1.0,
         jump: np.ndarray | None = None,
         apart: Any = 0.0,
+        thin: Any = np.inf,
     ) -> dict[str, Any]:
         """Of one contact, with velocities (3 + m,) before the step and after it without impulses.
 
         c: `free` with all that is added to it, and where contacts may bounce c_plain: without rebounds; mu; reach (m,):
         moment per normal impulse [m]. For the next step: held, waits; passed (1,): see the function of this name.
-        apart: `speeds_apart`. jump (3 + m,), of an impact: see `Situated`; with it meets (3 + m,), the velocities from
-        which impulses act.
+        apart: `speeds_apart`; thin: see `passed`. jump (3 + m,), of an impact: see `Situated`; with it meets
+        (3 + m,), the velocities from which impulses act.
         """
         contact, h = self.element.contact, self.h
         stuck = was_stuck(last.p, last.slip)
@@ -249,7 +288,9 @@ class Asked:
             "mu": friction_coefficient(contact, law, before[1:3], stuck),
             "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
             "waits": np.zeros(0),
-            "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory, apart)]),
+            "passed": np.array(
+                [passed(contact, h, gap, before[:3], last.p[0], self.memory, apart, thin, last.held[0])]
+            ),
         }
         if jump is not None:
             columns["meets"] = before + jump

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.contact.bounds import body_radius, possible_motion
-from dalembert.contact.gathering import known_before, law_of
+from dalembert.contact.gathering import known_before, law_of, number_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
 from dalembert.linear import (
     BodyContacts,
-    Columns,
     ConstraintImpulses,
     Sweeps,
     by_contact,
@@ -37,13 +36,14 @@ from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
 from .contact_problem import counts, finer_tolerance, state_after, without_gain
 from .drift import loose_drift
 from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
+from .scene_side import MOTION, Side
+from .turning import Nearby, Turned, Turning, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .system import Applied, System
 
 FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at rest
 HALF = np.triu_indices(3)  # of a symmetric matrix
-MOTION = Columns(centre=(3,), light=(), mobility=(6,), before=(6,), kick=(6,))  # of a row: see `Moving`
 
 
 def scene_step(
@@ -104,6 +104,7 @@ class LooseBodies:
         self.q, self.v = [body.q for body in scene.loose], [body.v for body in scene.loose]
         inertias = [body.inertia.about_com() for body in scene.loose]
         self.isotropic = all(np.array_equal(x, x[0, 0] * np.eye(3)) for x in inertias)
+        self.turning = Turning(system.model, scene.bodies, scene.patches)
         self.constants = {
             "com": np.array([body.inertia.com for body in scene.loose]),
             "inertia": np.array(inertias),
@@ -227,7 +228,10 @@ class SceneImpulses:
         lost = self.lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
-        numbers = counts(before, solution, largest_size(columns["passed"], count))
+        turning, after = self.bodies.turning, MOTION.named(self.moving.motion)["before"] + self.moving.changes(w)
+        spinning = turning.rows(self.moving.placed[: len(after), :12], after[:, 3:], after[:, :3])
+        turned = where_fast(turning.angle(self.h, spinning), lambda: self.turned(spinning, p))
+        numbers = counts(before, solution, largest_size(columns["passed"], count), turned)
         numbers["unsettled"] = maximum(numbers["unsettled"], before.unsettled + crowded)
         memory = Memory(
             contacts=p[:, :3].ravel(),
@@ -237,6 +241,7 @@ class SceneImpulses:
             held=columns["held"].ravel(),
             approach=columns["waits"].ravel(),
             numbers=columns["one_more"],
+            normals=self.normals,
             owed=owed,
             crowded=before.crowded + crowded,
             **numbers,
@@ -259,6 +264,16 @@ class SceneImpulses:
         if self.bounces and not bouncing:
             columns["c"] = self.columns["c_plain"]
         return columns | {"about": self.about, "count": self.touching.count}
+
+    @property
+    def normals(self) -> np.ndarray:
+        """(3 k,) of all contacts, where these are reported."""
+        return self.touching.normal.ravel() if self.element.keeps_normals else np.zeros(0)
+
+    def turned(self, table: np.ndarray, p: np.ndarray) -> Turned:
+        """What turns too far for the step to follow it; table: `Turning.rows`, p (k, 3 + m): impulses."""
+        at = self.touching
+        return turned_too_far(self.h, table, Nearby(at.bodies, at.normal, at.position, at.gap, p[:, 0]), at.count)
 
     def start_columns(self, last: Last) -> dict[str, Any]:
         """Of one contact: from where the iteration starts, and the approach that has waited for its rebound."""
@@ -291,8 +306,8 @@ class SceneImpulses:
             places = position + aside, position - aside
             a, b = (Side(row, axes, place, self.about) for row, place in zip(rows, places, strict=True))
             before, kick = a.before - b.before, a.kick - b.kick
-            free, last = before + kick, Last(**last)
-            columns = asked.columns(law, gap, before, free, last, pushed_alone([pushing]))
+            free, last, thin = before + kick, Last(**last), number_of(self.element.thin, number)
+            columns = asked.columns(law, gap, before, free, last, pushed_alone([pushing]), thin=thin)
             columns |= self.start_columns(last)
             return columns | {
                 "one_more": number + 1.0,
@@ -363,23 +378,3 @@ class SceneImpulses:
 def rows_of_bodies(numbers: np.ndarray, joints: int, n: int) -> np.ndarray:
     """Rows of the table of the first n bodies by number, which lie behind those of joints; −1 of others: none."""
     return np.array([where(logical_and(x >= 0.0, x < float(n)), x + float(joints), -1.0) for x in numbers])
-
-
-class Side:
-    """One of the two bodies of a contact; a row of zeros is one that does not move."""
-
-    def __init__(self, row: np.ndarray, axes: np.ndarray, position: np.ndarray, about: tuple[int, ...]) -> None:
-        motion = MOTION.named(row)
-        xx, xy, xz, yy, yz, zz = motion["mobility"]
-        inverse = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        r = position - motion["centre"]
-        self.light = motion["light"]
-        self.levers = np.array([cross(r, axis) for axis in axes])
-        self.turns = np.array([inverse @ lever for lever in self.levers])
-        self.spins = np.array([inverse @ axes[k] for k in about]).reshape(len(about), 3)
-        self.before, self.kick = (self._velocity(axes, motion[name], about) for name in ("before", "kick"))
-
-    def _velocity(self, axes: np.ndarray, velocity: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
-        """(3 + m,) along and about the axes, of a velocity and an angular velocity (6,) of the body."""
-        along = axes @ velocity[:3] + self.levers @ velocity[3:]
-        return np.concatenate([along, [axes[k] @ velocity[3:] for k in about]])

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.contact.gathering import NOBODY, Slot, known_before
+from dalembert.contact.gathering import NOBODY, Slot, known_before, number_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import Columns, ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
-from dalembert.math import clip, maximum, visit, where
+from dalembert.math import clip, lookup, maximum, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory
@@ -29,6 +29,7 @@ from .one_contact import (
     stopped_approach,
     stopped_impulse,
 )
+from .turning import Nearby, Turned, most_turned, robot_rows, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .gathered_contacts import GatheredImpulses
@@ -44,7 +45,7 @@ class SlottedContacts:
     def __init__(self, step: GatheredImpulses, slots: Slot, count: Any) -> None:
         self.step, self.count, self.k = step, count, len(slots.number)
         self.gathering, self.bounces, self.contact = step.gathering, step.bounces, step.element.contact
-        self.m, memory = len(self.gathering.turning), step.at.memory
+        self.slots, self.m, memory = slots, len(self.gathering.turning), step.at.memory
         known = memory.numbers[: self.k], len(self.gathering), memory.by_place()
         last = known_before(slots.number, count, *known)
         pushing = self.gathering.pushing(slots.number, last["p"], count)
@@ -67,9 +68,9 @@ class SlottedContacts:
         mobile = step.at.recovers * mobility(carrier.X, carrier.Y)
         asked = Asked(step.element, step.h, step.at.memory, gathering.turning)
         jump = None if step.at.jump is None else carrier.X.T @ step.at.jump
-        apart = speeds_apart(J[:3], step.v)
+        apart, thin = speeds_apart(J[:3], step.v), number_of(step.element.thin, slot.number)
         law = gathering.law(slot.number)
-        columns = asked.columns(law, slot.gap, before, free, last, alone, mobile, jump, apart)
+        columns = asked.columns(law, slot.gap, before, free, last, alone, mobile, jump, apart, thin)
         return columns | {"one_more": slot.number + 1.0, "gap": slot.gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
 
     def solved(self) -> Solved:
@@ -82,7 +83,7 @@ class SlottedContacts:
             solution, left = self._impulses(True), 0.0
         p, turned, rows = self._split(solution.p)
         w = self._pushed(solution.p)
-        v1 = step.velocity(w) if step.system.layout.nw or self.bounces else None
+        v1 = step.velocity(w)
         lost: tuple[Any, Any, Any] = self._lost(p, turned, v1) if step.system.layout.nw else (0.0, 0.0, 0.0)
         owed: Any = 0.0
         if self.bounces:
@@ -97,10 +98,22 @@ class SlottedContacts:
             held=kept["held"].ravel(),
             approach=kept["waits"].ravel(),
             numbers=kept["one_more"],
+            normals=kept["normals"].ravel(),
             owed=owed,
-            **counts(at.memory, solution, reduce(maximum, columns["passed"].ravel())),
+            **counts(at.memory, solution, reduce(maximum, columns["passed"].ravel()), self._turned(v1, p)),
         )
         return Solved(w, memory, *lost)
+
+    def _turned(self, v1: np.ndarray, p: np.ndarray) -> Turned:
+        """What turns too far at v1 (nv,), after impulses p (k, 3), for the step to follow it."""
+        step, at, count = self.step, self.slots, self.count
+
+        def at_length() -> Turned:
+            table = robot_rows(step.turning, step.X, step.motions, v1)
+            bodies = mapped(lambda k: {"bodies": lookup(self.gathering.bodies, k)}, {"k": at.number}, count)["bodies"]
+            return turned_too_far(step.h, table, Nearby(bodies, at.normal, at.position, at.gap, p[:, 0]), count)
+
+        return where_fast(most_turned(step.h, v1, step.bodies.model), at_length)
 
     def _contacts(self, bouncing: bool) -> LoopedContacts:
         columns, n = self.columns, self.step.system.model.nv
@@ -144,6 +157,7 @@ class SlottedContacts:
         columns, places = self.columns, self.step.element.places
         arrays = {"p": p, "turned": turned, "slip": slip}
         arrays |= {name: columns[name] for name in ("held", "waits", "one_more")}
+        arrays["normals"] = self.slots.normal if self.step.element.keeps_normals else np.zeros((self.k, 0))
         layout = Columns.of(arrays)
         table = layout.table(**arrays)
         if self.k <= places:

@@ -54,6 +54,8 @@ def test_forces_and_limits_of_a_planar_joint():
         (urdf('<dalembert damping="1"/>'), 'damping has no meaning without base="free"'),
         (urdf('<dalembert base="afloat"/>'), "unknown base 'afloat'"),
         (urdf('<dalembert xyz="1 2"/>'), "has 2 numbers, expected 3"),
+        (urdf('<dalembert held_by="j"/>'), 'held_by="j" must name the fixed joint by which an empty link "world"'),
+        (urdf('<dalembert held_by="j" xyz="1 2 3"/>'), "xyz and rpy beside held_by"),
         (urdf(joint='<dalembert damping="1 2"/>'), "has 2 numbers, expected 3"),
         (urdf(joint='<dalembert damping="-1"/>'), "damping is .* expected at least 0"),
         (urdf(joint='<dalembert damping="x"/>'), "'x' is not a number"),

@@ -11,7 +11,7 @@ from dalembert.sim.system.one_contact import passed, speeds_apart
 from tolerances import COMPUTED
 
 STEP = 2e-3
-UNDER_WAY = Memory(*[np.zeros(0)] * 7, residual=0.0, worst=0.0, unsettled=0.0, passes=3.0, owed=0.0)
+UNDER_WAY = Memory(*[np.zeros(0)] * 8, residual=0.0, worst=0.0, unsettled=0.0, passes=3.0, owed=0.0)
 HINGES = np.array([[0.0, 0.2, 0.2], [-0.3, 0.0, 0.0], [0.0, 0.0, 0.0]])  # how three joints move a point [m]
 TURNING = np.array([0.2, 30.0, -30.3])  # [rad/s]
 
