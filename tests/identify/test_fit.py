@@ -282,6 +282,12 @@ def test_friction_that_follows_temperature_is_named(ur5, truth, motion, tmp_path
     assert "temperature explains" in (tmp_path / "page.html").read_text("utf-8")
 
 
+def test_a_log_too_slow_to_be_simulated_is_named(ur5, motion):
+    """Friction of 2 N·m on a wrist of 1e-4 kg·m²: motions in steps of 10 ms leave all numbers."""
+    with pytest.raises(DalembertError, match="steps of 10 ms, those of the log, diverge"):
+        identify.fit(ur5, log_of(with_friction(ur5), motion), method="simulation")
+
+
 def test_slopes_of_the_simulation_fit_are_exact():
     robot = load("2r")
     motion = identify.excitation(robot, duration=8.0, rate=250.0, starts=1, velocity=2.0)
