@@ -128,6 +128,46 @@ def test_fixed_and_tied_parameters(ur5, truth, motion):
         identify.fit(ur5, log, fixed={"wrist_3_link mass": 1.0})
 
 
+@pytest.mark.parametrize("method", ["weighted", "physical"])
+def test_what_is_fixed_does_not_count_as_explained(ur5, truth, motion, method):
+    """Conditions on parameters are no data: the share that is left over is that of the torques."""
+    log = log_of(truth, motion, noise=0.5)
+    free, held, tied, wrong = (
+        identify.fit(ur5, log, rotor=True, method=method, **options)
+        for options in (
+            {},
+            {"fixed": {"forearm_link m": 1.06 * 2.33}},
+            {"tied": [("elbow_joint viscous", "wrist_1_joint viscous")]},
+            {"fixed": {"elbow_joint viscous": 8.0}},
+        )
+    )
+    left = [fit.validate(log).total_percent for fit in (free, held, tied, wrong)]
+    shares = [float(repr(fit).split(": ")[1].split(" %")[0]) for fit in (free, held, tied, wrong)]
+    np.testing.assert_allclose(shares, left, rtol=FITTED)
+    assert left[1] < 1.01 * left[0] and left[2] < 1.01 * left[0] and left[3] > 2.0 * left[0]
+    assert held.x[held.names.index("forearm_link m")] == pytest.approx(1.06 * 2.33, abs=INTEGRATED)
+    assert tied.x[tied.names.index("elbow_joint viscous")] == pytest.approx(
+        tied.x[tied.names.index("wrist_1_joint viscous")], abs=INTEGRATED
+    )
+
+
+def test_conditions_that_no_body_meets_are_named(ur5, truth, motion):
+    log = log_of(truth, motion, noise=0.5)
+    with pytest.raises(DalembertError, match="'forearm_link m' cannot be fixed or tied so"):
+        identify.fit(ur5, log, fixed={"forearm_link m": -2.0})
+    with pytest.raises(DalembertError, match="fixed: 'forearm_link m' is nan"):
+        identify.fit(ur5, log, fixed={"forearm_link m": np.nan})
+
+
+def test_outliers_are_named(ur5, truth, motion):
+    """Five torques of a thousand, 300 N·m off: half of what is left over comes from them."""
+    log = log_of(truth, motion, noise=0.5)
+    assert not identify.fit(ur5, log, rotor=True).log
+    log.tau[[100, 300, 500, 700, 900], 2] += 300.0
+    (note,) = identify.fit(ur5, log, rotor=True).log
+    assert "'elbow_joint': 5 of 1201 torques" in note and "set them to NaN" in note
+
+
 def test_several_logs_count_together(ur5, truth, motion, other_motion):
     logs = [log_of(truth, motion, noise=1.0), log_of(truth, other_motion, noise=1.0, seed=1)]
     one, both = (identify.fit(ur5, each, rotor=True, method="weighted") for each in (logs[0], logs))
@@ -187,6 +227,13 @@ def test_instruments_remove_the_bias_of_noisy_motions(ur5, truth, motion):
         identify.fit(ur5, exact, method="instrumental")
 
 
+def test_drive_gains_of_logs_that_show_no_load_are_refused(ur5, truth, motion):
+    """The gains would be 0 to rounding."""
+    logs = [log_of(truth, motion, noise=0.5, seed=seed) for seed in (0, 1)]
+    with pytest.raises(DalembertError, match="do not show a load of 4 kg"):
+        identify.drive_gains(ur5, *logs, mass=4.0)
+
+
 def test_drive_gains_from_a_known_load(ur5, truth, motion):
     gains = np.array([11.0, 12.0, 9.0, 5.0, 6.0, 4.0])
     loaded = truth.edit().payload(4.0, frame="tool0", com=(0.02, 0.1, 0.05)).done()
@@ -233,6 +280,12 @@ def test_friction_that_follows_temperature_is_named(ur5, truth, motion, tmp_path
     assert "shoulder_pan_joint: temperature" not in validation.table()
     fit.report(tmp_path / "page.html", validation)
     assert "temperature explains" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_a_log_too_slow_to_be_simulated_is_named(ur5, motion):
+    """Friction of 2 N·m on a wrist of 1e-4 kg·m²: motions in steps of 10 ms leave all numbers."""
+    with pytest.raises(DalembertError, match="steps of 10 ms, those of the log, diverge"):
+        identify.fit(ur5, log_of(with_friction(ur5), motion), method="simulation")
 
 
 def test_slopes_of_the_simulation_fit_are_exact():

@@ -10,6 +10,7 @@ MASS = 0.02  # of a payload found from torques with noise
 COM = 5e-3  # of its centre of mass [m]
 COULOMB = 0.02  # of friction found from a sweep of speeds with noise
 NEAR_REST = 0.03  # of what only the slowest, or the fastest, speeds show
+EXACT_CURVE = 0.01  # of friction from torques without noise: the Stribeck speed is searched on a grid
 STRIBECK = 0.15  # of the speed at which static friction has gone
 
 
@@ -106,3 +107,26 @@ def test_friction_sweep_in_one_direction_is_refused():
     half = SimulatedLog(log.t[one], log.q[one], log.v[one], log.a[one], log.tau[one])
     with pytest.raises(DalembertError, match="one direction"):
         identify.friction_sweep(robot, half)
+
+
+def test_fast_sweeps_are_not_lumped_together():
+    """Sweeps over the same range: fast ones have few samples. Their speeds stay apart, and the curve is exact."""
+    robot = load("2r")
+
+    def law(v):
+        return np.sign(v) * (1.2 + 0.5 * np.exp(-((v / 0.05) ** 2))) + 0.4 * v
+
+    paces = np.array([s * x for x in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0) for s in (1.0, -1.0)])
+    v = np.concatenate([np.full(int(10.0 / abs(pace)), pace) for pace in paces])
+    rows = np.zeros((len(v), 2))
+    log = SimulatedLog(np.arange(len(v)) * 0.01, rows, rows.copy(), rows, np.zeros_like(rows))
+    log.v[:, 0] = v
+    log.tau = robot.without("friction", "damping").inverse_dynamics(log.q, log.v, log.a)
+    log.tau[:, 0] += law(v)
+    (joint,) = identify.friction_sweep(robot, log).joints
+    np.testing.assert_allclose(joint.speeds, [*paces[1::2], *paces[::2]])
+    found = (joint.coulomb, joint.static, joint.viscous, joint.stribeck_speed)
+    np.testing.assert_allclose(found, (1.2, 1.7, 0.4, 0.05), rtol=EXACT_CURVE)
+    log.tau = -log.tau
+    with pytest.raises(DalembertError, match=r"pushes with the motion.*turn its sign round"):
+        identify.friction_sweep(robot.edit().gravity((0.0, 0.0, 0.0)).done(), log)

@@ -14,6 +14,8 @@ import numpy as np
 from .columns import Columns
 
 CHUNK = 4096  # samples taken together
+HELD = 1e4  # weight of conditions on parameters beside that of the data
+UNSEEN = 1e-4  # of the largest column: one below counts as that large when its parameter is held
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,28 @@ class Samples:
 
 @dataclass(frozen=True)
 class Compressed:
-    """factors: per freedom (k, size + 1), k ≤ size + 1 rows of [W | tau]; rows (nv,): how many there were."""
+    """factors: per freedom (k, size + 1), k ≤ size + 1 rows of [W | tau]; rows (nv,): how many there were.
+
+    held (k, size + 1): rows [A | b] of conditions A x = b on the parameters, which are no data.
+    """
 
     columns: Columns
     factors: tuple[np.ndarray, ...]
     rows: np.ndarray
+    held: np.ndarray | None = None
 
     def stacked(self, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """(R, z, rest): ‖R x − z‖² + rest is the sum over joints of ‖W_j x − tau_j‖² / sigma_j²."""
+        """(R, z, rest): ‖R x − z‖² + rest is the sum over joints of ‖W_j x − tau_j‖² / sigma_j².
+
+        Conditions count HELD times as much as the data on the same parameters.
+        """
         size = self.columns.size
         full = np.concatenate([factor / s for factor, s in zip(self.factors, sigma, strict=True)])
+        if self.held is not None:
+            norms = np.linalg.norm(full[:, :size], axis=0)
+            norms = np.maximum(norms, UNSEEN * norms.max(initial=0.0))
+            weights = HELD * np.max(np.abs(self.held[:, :size]) * norms, axis=1)
+            full = np.concatenate([full, weights[:, None] * self.held])
         R = triangle(full)
         if len(R) < size + 1:
             R = np.concatenate([R, np.zeros((size + 1 - len(R), size + 1))])

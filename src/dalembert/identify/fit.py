@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from .hulls import hull_bounds
 METHODS = ("least-squares", "weighted", "total", "instrumental", "physical", "simulation")
 # Strength of the prior in units of the noise: of whole bodies, and of their masses alone, which motions hardly show.
 BODY_STRENGTH, MASS_STRENGTH = 2.0, 100.0
-HELD = 1e6  # weight of parameters that the user fixed or tied, beside that of the data
+# Outliers: at most this share of a log's samples, further off than so many times the median, more than this share of
+# the squares of what is left over.
+FEW, FAR, MOST = 0.01, 10.0, 0.5
+KEPT = 1e-3  # relative error of a fixed or tied parameter that counts as kept
 
 
 def fit(
@@ -76,7 +80,8 @@ def fit(
     else:
         x, sigma, notes = _estimate(data, method, prior, strength)
     titles = tuple(str(getattr(each, "title", "")) for each in logs)
-    result = Fit(method, parameters, x, sigma, data, samples, noted, (*notes, *_below_zero(parameters, x)), titles)
+    notes = (*notes, *_below_zero(parameters, x), *_outliers(parameters, samples, x))
+    result = Fit(method, parameters, x, sigma, data, samples, noted, notes, titles)
     if method == "simulation":
         from .simulation import refined
 
@@ -170,7 +175,42 @@ def possible_fit(
         scale=None if entropic else np.concatenate([scale, np.ones(parameters.size - len(scale))]),
     )
     solution = physical.solve(problem)
+    _check_kept(data, solution.x)
     return solution.x, sigma, tuple(notes)
+
+
+def _check_kept(data: Compressed, x: np.ndarray) -> None:
+    """Raise where fixed or tied parameters are such that no body has them."""
+    for row in data.held if data.held is not None else ():
+        used = np.flatnonzero(row[:-1])
+        if abs(row @ np.append(x, -1.0)) > KEPT * max(np.abs(x[used]).max(), abs(row[-1])):
+            names = " and ".join(repr(data.columns.names[k]) for k in used)
+            raise DalembertError(
+                f"fit: {names} cannot be fixed or tied so: no body that can exist, with its centre of mass within its "
+                "shapes and friction above 0, has that; method='weighted' does not ask for such bodies"
+            )
+
+
+def _outliers(parameters: Columns, samples: Sequence[Samples], x: np.ndarray) -> list[str]:
+    """A note on each joint of which a few samples make up most of what is left over."""
+    notes = []
+    for number, log in enumerate(samples):
+        parts = [
+            chunk.tau - parameters.matrix(chunk.q, chunk.v, chunk.a) @ x - parameters.known(chunk.q, chunk.v, chunk.a)
+            for chunk in log.chunks()
+        ]
+        left = np.where(log.counted(), np.concatenate(parts), 0.0) ** 2
+        few = max(1, int(FEW * len(left)))
+        for k, name in enumerate(parameters.robot.model.freedom_names):
+            worst = np.argsort(left[:, k])[-few:]
+            far = worst[left[worst, k] > FAR**2 * np.median(left[:, k])]
+            if len(far) and left[far, k].sum() > MOST * left[:, k].sum():
+                where = f"row {far[-1] + 1}" + (f" of log {number + 1}" if len(samples) > 1 else "")
+                notes.append(
+                    f"joint {name!r}: {len(far)} of {len(left)} torques make up most of what is left over, the largest "
+                    f"in {where}: set them to NaN if they are outliers"
+                )
+    return notes
 
 
 def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
@@ -211,6 +251,8 @@ def _held(data: Compressed, fixed: Mapping[str, float], tied: Iterable[Sequence[
 
     rows = []
     for name, value in fixed.items():
+        if not np.isfinite(value):
+            raise DalembertError(f"fit: fixed: {name!r} is {value!r}, expected a finite number")
         row = np.zeros(len(names) + 1)
         row[[index(name), -1]] = 1.0, float(value)
         rows.append(row)
@@ -220,8 +262,4 @@ def _held(data: Compressed, fixed: Mapping[str, float], tied: Iterable[Sequence[
             row = np.zeros(len(names) + 1)
             row[[first, other]] = 1.0, -1.0
             rows.append(row)
-    if not rows:
-        return data
-    heaviest = max(np.linalg.norm(factor, axis=0)[:-1].max(initial=0.0) for factor in data.factors)
-    factors = (np.concatenate([data.factors[0], HELD * heaviest * np.array(rows)]), *data.factors[1:])
-    return Compressed(data.columns, factors, data.rows)
+    return replace(data, held=np.array(rows)) if rows else data

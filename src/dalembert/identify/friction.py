@@ -15,6 +15,8 @@ BINS = 24  # speeds at which torques are averaged, each way
 STEADY = 0.1  # acceleration [1/s] relative to speed up to which a sample counts as steady
 SLOW = 1e-3  # speed [rad/s or m/s] below which a joint is at rest
 STRIBECK_SPEEDS = np.geomspace(2e-3, 1.0, 40)
+FINER = 1.2  # factor about the best of them that is searched again
+CERTAIN = 4.0  # standard deviations by which torques must differ to tell their sign
 
 
 @dataclass(frozen=True)
@@ -95,29 +97,48 @@ def _curve(name: str, v: np.ndarray, a: np.ndarray, torque: np.ndarray) -> Joint
     speeds, means, weights = _averages(v[steady], torque[steady])
     if np.ptp(np.abs(speeds)) < 0.2 * np.abs(speeds).max():
         return f"only speeds near {np.abs(speeds).mean():.3g}: sweep at several, from slow to fast"
-    best: tuple[float, np.ndarray, float] | None = None
-    for speed in STRIBECK_SPEEDS:
-        direction = np.sign(speeds)
-        columns = [direction, direction * np.exp(-((speeds / speed) ** 2)), speeds, np.ones_like(speeds)]
-        x = _bounded(np.column_stack(columns) * weights[:, None], means * weights, (0, 1, 2))
-        cost = float(np.sum((weights * (np.column_stack(columns) @ x - means)) ** 2))
-        if best is None or cost < best[0] * (1.0 - 1e-9):
-            best = cost, x, float(speed)
-    assert best is not None
-    cost, (coulomb, extra, viscous, offset), speed = best
+    if _pushes(speeds, means, weights):
+        return "its torque pushes with the motion, where friction resists it: turn its sign round"
+    cost, x, speed = min((_fitted(speeds, means, weights, s) for s in STRIBECK_SPEEDS), key=lambda fit: fit[0])
+    near = speed * np.geomspace(1.0 / FINER, FINER, len(STRIBECK_SPEEDS))
+    cost, x, speed = min((_fitted(speeds, means, weights, s) for s in near), key=lambda fit: fit[0])
+    coulomb, extra, viscous, offset = x.tolist()
     rms = float(np.sqrt(cost / np.sum(weights**2)))
-    return JointFriction(name, coulomb, coulomb + extra, speed, viscous, offset, speeds, means, rms)
+    return JointFriction(name, coulomb, coulomb + extra, float(speed), viscous, offset, speeds, means, rms)
+
+
+def _fitted(
+    speeds: np.ndarray, means: np.ndarray, weights: np.ndarray, speed: float
+) -> tuple[float, np.ndarray, float]:
+    """(cost, x, speed): Coulomb, Stribeck, viscous friction and offset with that Stribeck speed."""
+    direction = np.sign(speeds)
+    columns = [direction, direction * np.exp(-((speeds / speed) ** 2)), speeds, np.ones_like(speeds)]
+    A = np.column_stack(columns)
+    x = _bounded(A * weights[:, None], means * weights, (0, 1, 2))
+    return float(np.sum((weights * (A @ x - means)) ** 2)), x, speed
+
+
+def _pushes(speeds: np.ndarray, means: np.ndarray, weights: np.ndarray) -> bool:
+    """Whether torques are less forwards than backwards, by more than their scatter."""
+    A = np.column_stack([np.sign(speeds), np.ones_like(speeds)]) * weights[:, None]
+    x = np.linalg.lstsq(A, means * weights, rcond=None)[0]
+    scatter = np.sum((A @ x - means * weights) ** 2) / max(len(speeds) - 2, 1)
+    return bool(x[0] < -CERTAIN * np.sqrt(scatter * np.linalg.inv(A.T @ A)[0, 0]))
 
 
 def _averages(v: np.ndarray, torque: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean speed and torque in bins of speed, each way, and the root of how many samples each holds."""
+    """Mean speed and torque in bins of speed, each way, and the root of how many samples each holds.
+
+    The bins are equal in the logarithm of the speed: fast sweeps have few samples, and are not lumped together.
+    """
     rows = []
+    edges = np.geomspace(np.abs(v).min(), np.abs(v).max(), BINS + 1)
+    place = np.clip(np.searchsorted(edges, np.abs(v), side="right") - 1, 0, BINS - 1)
     for side in (-1.0, 1.0):
-        mine = side * v > 0.0
-        edges = np.unique(np.quantile(np.abs(v[mine]), np.linspace(0.0, 1.0, BINS + 1)))
-        place = np.clip(np.searchsorted(edges, np.abs(v[mine]), side="right") - 1, 0, max(len(edges) - 2, 0))
-        for k in np.unique(place):
-            rows.append((v[mine][place == k].mean(), torque[mine][place == k].mean(), np.sqrt(np.sum(place == k))))
+        for k in range(BINS):
+            mine = (side * v > 0.0) & (place == k)
+            if mine.any():
+                rows.append((v[mine].mean(), torque[mine].mean(), np.sqrt(mine.sum())))
     speeds, torques, weights = np.array(rows).T
     return speeds, torques, weights
 

@@ -16,6 +16,8 @@ from .columns import INERTIAL, columns
 from .fitted import Log
 from .least_squares import SEEN
 
+UNEXPLAINED = 0.3  # share of the squares of the load's torques that may be left over; without a difference it is 1/2
+
 
 @dataclass(frozen=True)
 class DriveGains:
@@ -76,6 +78,10 @@ def drive_gains(
     x = inverse @ ((A / scale).T @ b)
     left = b - (A / scale) @ x
     variance = float(left @ left) / max(len(b) - int(kept.sum()), 1)
+    if not float(left @ left) < UNEXPLAINED * float(b @ b):
+        raise DalembertError(
+            f"drive_gains: the two logs do not show a load of {mass:g} kg: are both with it, or both without?"
+        )
     hidden = np.sum(Vt[~kept] ** 2, axis=0)[size:] > 1e-6
     deviation = np.sqrt(variance * np.diag(inverse)[size:]) / scale[size:]
     names = robot.model.freedom_names

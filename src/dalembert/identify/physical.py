@@ -172,7 +172,8 @@ def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> t
                 return x, count
         x, cost = x + length * step, trial
     raise DalembertError(
-        f"physical fit: no minimum after {ITERATIONS} Newton steps; does a column of the data contain NaN?"
+        f"physical fit: no minimum after {ITERATIONS} Newton steps: the data, or fixed parameters, ask for bodies "
+        "far from any that can exist; method='weighted' shows what the data alone say"
     )
 
 

@@ -33,6 +33,7 @@ ITERATIONS = 30
 NEAR = 1e-3  # weight of the fit it starts from, per parameter, in units of the noise
 LOOKS = 16  # samples of a piece that are compared with the log
 DIAGONAL, BELOW = range(4), ([1, 2, 2, 3, 3, 3], [0, 0, 1, 0, 1, 2])  # of a lower triangle
+DIVERGED = 1e6  # weighted error of a simulated motion that has left all numbers
 SMALLEST = 1e-6  # friction or rotor inertia below which a logarithm begins
 
 
@@ -78,6 +79,11 @@ def refined(start: Fit, logs: Sequence[Log]) -> SimulationFit:
     theta = codec.start()
     weights = _weights(columns.robot, pieces)
     residual, damping = _residual(codec, pieces, weights, theta), 1e-2
+    if np.abs(residual).max(initial=0.0) >= DIVERGED:
+        raise DalembertError(
+            f"fit: method 'simulation': motions simulated in steps of {1e3 * pieces.step:.3g} ms, those of the log, "
+            "diverge: give a log with a higher rate, take in the rotors' inertia (rotor=True), or stay with 'physical'"
+        )
     begin, first = residual, theta
     for _ in range(ITERATIONS):
         J = _jacobian(codec, pieces, weights, theta)
@@ -245,8 +251,9 @@ def _residual(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndar
     """(n,): position and velocity errors, weighted."""
     robot = codec.columns.robot
     run = rollout(robot.model, pieces.q0, pieces.v0, _settings(codec, pieces, theta), check=False)
-    both = np.concatenate([robot.difference(pieces.q, run.q) * weights[0], (run.v - pieces.v) * weights[1]], axis=-1)
-    return np.nan_to_num(both.ravel(), nan=1e6, posinf=1e6, neginf=-1e6)
+    away = robot.difference(pieces.q, run.q, check=False)
+    both = np.concatenate([away * weights[0], (run.v - pieces.v) * weights[1]], axis=-1)
+    return np.nan_to_num(both.ravel(), nan=DIVERGED, posinf=DIVERGED, neginf=-DIVERGED)
 
 
 def _jacobian(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray) -> np.ndarray:
