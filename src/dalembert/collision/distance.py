@@ -33,6 +33,7 @@ from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
 from .penetration import Pair, penetration
 from .polish import polished
+from .prisms import Prism
 from .witness import Witness, chosen, inflated, nearer
 
 
@@ -176,8 +177,8 @@ def extent(shape: Any) -> Any:
             return shape.radius + 0.5 * shape.length
         case Ellipsoid():
             return maximum(maximum(shape.radii[0], shape.radii[1]), shape.radii[2])
+        case TabledHull() | Prism():
+            return shape.extent
         case Hull():
             return float(np.max(np.linalg.norm(shape.vertices, axis=1)))
-        case TabledHull():
-            return shape.extent
     raise DalembertError(f"a {type(shape).__name__} has no extent")

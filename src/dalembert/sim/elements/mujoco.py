@@ -24,7 +24,7 @@ from dalembert.contact.rows import point_motion
 from dalembert.linear import factor, sparse_product
 from dalembert.math import where
 from dalembert.model import Model
-from dalembert.model.mujoco import Mujoco
+from dalembert.model.mujoco import HeightMap, Mujoco
 
 from .base import Action, Element, Situation
 
@@ -222,6 +222,7 @@ def mujoco_constraints(model: Model, contact: Contact, step: float | None) -> Mu
         shortest = SHORTEST * (option.timestep if step is None else float(step)) if option.refsafe else 0.0
         patches = mujoco_candidates(model, contact)
         rows = soft_rows(model, mujoco, mobility(model))
-        gathers = sum(len(patch.names) for patch in patches) > FEW
+        on_heights = any(isinstance(patch.a, HeightMap) for patch in patches)
+        gathers = on_heights or sum(len(patch.names) for patch in patches) > FEW
         known[key] = MujocoConstraints(contact, patches, rows, option.cone, option.impratio, shortest, gathers)
     return known[key]
