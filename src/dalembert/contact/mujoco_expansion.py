@@ -52,11 +52,12 @@ class Differences:
     """
 
     def __init__(self, prism: Prism, shape: Box | Hull | TabledHull, X: Pose) -> None:
-        self.prism, self.shape, self.X = prism, shape, X
+        self.prism, self.shape, self.X, self.centre = prism, shape, X, np.zeros(3)
         if not isinstance(shape, Box):
             self.tables = SideTables([shape] if isinstance(shape, Hull) else shape.table.hulls)
             number = 0.0 if isinstance(shape, Hull) else shape.number
-            self.first, self.count, *_ = lookup(self.tables.hulls, number)
+            self.first, self.count, *centre = lookup(self.tables.hulls, number)
+            self.centre = np.array(centre)
 
     @property
     def most(self) -> int:
@@ -65,8 +66,8 @@ class Differences:
 
     @property
     def middle(self) -> np.ndarray:
-        """From the shape's origin to the middle of the prism."""
-        return sum(self.prism.vertices) / 6.0 - self.X.p
+        """From the centre of the shape to the middle of the prism."""
+        return sum(self.prism.vertices) / 6.0 - self.X.point(self.centre)
 
     def farthest(self, d: np.ndarray) -> np.ndarray:
         """The corner that is farthest along d (3,)."""
@@ -80,8 +81,8 @@ class Differences:
 
     def _of_shape(self, d: np.ndarray) -> tuple[Any, np.ndarray]:
         if isinstance(self.shape, Box):
-            signs = [where(x > 0.0, 1.0, -1.0) for x in d]
-            number = sum(2.0**k * where(x > 0.0, 1.0, 0.0) for k, x in enumerate(d))
+            signs = [where(x < 0.0, -1.0, 1.0) for x in d]
+            number = sum(2.0**k * where(x < 0.0, 0.0, 1.0) for k, x in enumerate(d))
             return number, 0.5 * self.shape.size * np.array(signs)
         row = farthest_row(d, self.tables.vertices, self.first, self.count, self.tables.most_vertices)
         return row, lookup(self.tables.vertices[:, :3], row)
