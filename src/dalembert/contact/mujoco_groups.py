@@ -13,7 +13,7 @@ from dalembert.collision.groups import Numbers, alike, alike_in_pairs, pose_numb
 from dalembert.collision.lines import between_segments
 from dalembert.collision.prisms import prism
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, lookup, visit, where
+from dalembert.math import logical_and, lookup, take, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
 from dalembert.model.geometry import Plane
@@ -28,6 +28,7 @@ from .mujoco_points import Point, shape_points, terrain_points
 
 SLOTS = 64  # contacts at a time; where there are more, accelerations are NaN
 WIDTH = 12  # numbers of a pose, and of a slot
+WINDOW = 19  # numbers of the cells below a shape
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -65,7 +66,7 @@ class Group:
         sizes = {"size_a": self.a.sizes, "size_b": self.b.sizes}
         self.placed = {**sizes, "places": np.array(places), "reach": reaches}
 
-    def near(self, X: Sequence[Pose]) -> tuple[np.ndarray, Any]:
+    def near(self, X: Sequence[Pose]) -> tuple[Any, ...]:
         """The numbers (pairs,) in the group of those pairs that may touch, and how many they are."""
         poses, capsules, reaches = [*X, Pose.identity()], [], []
         for patch, (i, j), margin in zip(self.pairs, self.bodies, self.margins, strict=True):
@@ -84,9 +85,7 @@ class Group:
         end = visit(one, items, np.zeros((len(self.pairs), 1)), None, {"count": 0.0})
         return end["table"][:, 0], end["count"]
 
-    def gathered(
-        self, near: tuple[np.ndarray, Any], table: np.ndarray, count: Any, bodies: int
-    ) -> tuple[np.ndarray, Any]:
+    def gathered(self, near: tuple[Any, ...], table: np.ndarray, count: Any, bodies: int) -> tuple[np.ndarray, Any]:
         """The table of poses and slots with the contacts of these pairs, and how many there are in all."""
 
         def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
@@ -156,28 +155,33 @@ class HeightGroup(Group):
         self.most = sum(self.field.most_prisms(p.b, p.parameters.reach) for p in self.pairs)
         self.starts = np.cumsum([0, *(len(p.names) for p in self.pairs)])  # of the points of each pair in the group
 
-    def near(self, X: Sequence[Pose]) -> tuple[np.ndarray, Any]:
-        """The prisms (k, 4) that may touch: number of the pair in the group, column, row, triangle; and how many."""
+    def near(self, X: Sequence[Pose]) -> tuple[Any, ...]:
+        """The prisms (k, 4) that may touch, how many they are, and the windows (n, 19) they are in: see `below`."""
         numbers, many = super().near(X)
-        bodies = len(X) + 1
+        bodies, rest = len(X) + 1, WINDOW - WIDTH
 
-        def one(poses: Any, kept: Any, total: Any, number: Any) -> dict[str, Any]:
-            window = self.field.window(*self._in_field(poses, number), lookup(self.placed["reach"], number))
+        def one(rows: Any, kept: Any, total: Any, number: Any) -> dict[str, Any]:
+            place = lookup(self.placed["places"][:, WIDTH:], number)
+            X = self.first.placement_a.inverse() @ (pose_of(rows[1]) @ pose_of(place))
+            shape, reach = self._solid(number)
+            window = self.field.window(shape, X, reach)
             prisms = 2.0 * window[2] * window[3]
-            row = np.array([*window, number, total, *np.zeros(WIDTH - 7)])
+            row = np.array([*window, number, total, *pose_numbers(X)])
             to = np.array([where(prisms > 0.0, kept + float(bodies), -1.0)])
             return {"kept": kept + where(prisms > 0.0, 1.0, 0.0), "total": total + prisms, "to": to, "rows": row[None]}
 
-        table = np.concatenate([pose_table(X), np.zeros((len(self.pairs), WIDTH))])
-        carry = {"kept": 0.0, "total": 0.0}
-        end = visit(one, {"number": numbers}, table, self._bodies_of(numbers, many), carry, many)
-        return below(self.field, end["table"][bodies:, :7], end["total"], self.most)
+        poses = np.concatenate([pose_table(X), np.zeros((bodies, rest))], axis=1)
+        table = np.concatenate([poses, np.zeros((len(self.pairs), WINDOW))])
+        at = mapped(lambda number: {"at": lookup(self.bodies, number)}, {"number": numbers}, many)["at"]
+        end = visit(one, {"number": numbers}, table, at, {"kept": 0.0, "total": 0.0}, many)
+        windows = end["table"][bodies:]
+        return *below(self.field, windows, end["total"], self.most, self._solid), windows
 
-    def gathered(
-        self, near: tuple[np.ndarray, Any], table: np.ndarray, count: Any, bodies: int
-    ) -> tuple[np.ndarray, Any]:
-        def one(poses: Any, count: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
-            number, place, point, exists = self._point(poses, before, found, prism)
+    def gathered(self, near: tuple[Any, ...], table: np.ndarray, count: Any, bodies: int) -> tuple[np.ndarray, Any]:
+        prisms, many, windows = near
+
+        def one(_: Any, count: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
+            number, place, point, exists = self._point(windows, before, found, prism)
             pair, first = lookup(self.numbers, number)
             touches = logical_and(exists, point.distance < lookup(self.margins, number))
             row = [pair, first + place, point.distance, *point.position, *point.axes[:2].ravel()]
@@ -189,50 +193,41 @@ class HeightGroup(Group):
                 "rows": np.array([row]),
             }
 
-        prisms, many = near
-        carry = {"count": count, "before": -1.0, "found": 0.0}
-        end = visit(one, {"prism": prisms}, table, self._bodies_of(prisms[:, 0], many), carry, many)
+        end = visit(one, {"prism": prisms}, table, None, {"count": count, "before": -1.0, "found": 0.0}, many)
         too_many = where(many > float(len(prisms)), SLOTS + 1.0, 0.0)
         return end["table"], end["count"] + too_many
 
     def all_points(self, X: Sequence[Pose]) -> Iterable[np.ndarray]:
-        bodies = len(X) + 1
+        prisms, many, windows = self.near(X)
 
-        def one(poses: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
-            number, place, point, exists = self._point(poses, before, found, prism)
-            to = where(exists, lookup(self.starts.astype(float), number) + place + float(bodies), -1.0)
-            row = np.array([point.distance, *point.position, *point.normal, *np.zeros(WIDTH - 7)])
+        def one(_: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
+            number, place, point, exists = self._point(windows, before, found, prism)
+            to = where(exists, lookup(self.starts.astype(float), number) + place, -1.0)
+            row = np.array([point.distance, *point.position, *point.normal])
             found = place + where(exists, 1.0, 0.0)
             return {"before": number, "found": found, "to": np.array([to]), "rows": row[None]}
 
-        prisms, many = self.near(X)
-        nowhere = np.array([FAR, 0.0, 0.0, 0.0, *UP, *np.zeros(WIDTH - 7)])
-        table = np.concatenate([pose_table(X), np.tile(nowhere, (self.starts[-1], 1))])
-        carry = {"before": -1.0, "found": 0.0}
-        end = visit(one, {"prism": prisms}, table, self._bodies_of(prisms[:, 0], many), carry, many)
-        return np.split(end["table"][bodies:, :7], self.starts[1:-1])
+        nowhere = np.tile([FAR, 0.0, 0.0, 0.0, *UP], (self.starts[-1], 1))
+        end = visit(one, {"prism": prisms}, nowhere, None, {"before": -1.0, "found": 0.0}, many)
+        return np.split(end["table"], self.starts[1:-1])
 
-    def _point(self, poses: Any, before: Any, found: Any, row: Any) -> tuple[Any, Any, Point, Any]:
+    def _point(self, windows: np.ndarray, before: Any, found: Any, row: Any) -> tuple[Any, Any, Point, Any]:
         """Of a prism: the number of its pair, its place among the points of that pair, its point, whether it exists.
 
         before: the number of the pair of the prism before; found: how many points that pair has by now.
         """
-        number, column, line, triangle = row
-        shape, X = self._in_field(poses, number)
-        body = prism(self.field.corners(column, line, triangle), -self.field.base)
-        gap, position, normal = prism_point(body, shape, X, lookup(self.placed["reach"], number), self.early)
+        (window,) = take(windows, row[:1])
+        number, (shape, reach) = window[5], self._solid(window[5])
+        body = prism(self.field.corners(*row[1:]), -self.field.base)
+        gap, position, normal = prism_point(body, shape, pose_of(window[7:]), reach, self.early)
         place = where(number == before, found, 0.0)
         exists = logical_and(gap < 0.5 * FAR, place < float(MOST_POINTS))
         X_F = self.first.placement_a
         return number, place, Point(gap, X_F.point(position), X_F.R @ normal), exists
 
-    def _in_field(self, poses: Any, number: Any) -> tuple[Any, Pose]:
-        """A shape, and its pose in the frame of the field."""
-        place, size = lookup(self.placed["places"][:, WIDTH:], number), lookup(self.placed["size_b"], number)
-        return self.b.shape(size), self.first.placement_a.inverse() @ (pose_of(poses[1]) @ pose_of(place))
-
-    def _bodies_of(self, numbers: np.ndarray, count: Any) -> np.ndarray:
-        return mapped(lambda number: {"at": lookup(self.bodies, number)}, {"number": numbers}, count)["at"]
+    def _solid(self, number: Any) -> tuple[Any, Any]:
+        """The shape of a pair, and how far it reaches."""
+        return self.b.shape(lookup(self.placed["size_b"], number)), lookup(self.placed["reach"], number)
 
 
 def pose_table(X: Sequence[Pose]) -> np.ndarray:

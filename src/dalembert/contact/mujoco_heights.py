@@ -12,19 +12,33 @@ are few, and a second loop finds their points.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dalembert.collision import FAR, distance
+from dalembert.collision.groups import pose_of
 from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.collision.prisms import Prism
 from dalembert.collision.supports import support
-from dalembert.math import floor, lookup, maximum, minimum, take, visit, where
+from dalembert.math import (
+    floor,
+    logical_and,
+    logical_not,
+    logical_or,
+    lookup,
+    maximum,
+    minimum,
+    sqrt,
+    take,
+    visit,
+    where,
+)
 from dalembert.model.geometry import Box
 from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose
-from dalembert.spatial.vectors import dot
+from dalembert.spatial.vectors import cross, dot
 
 from .bounds import bounded
 from .mujoco_expansion import expanded
@@ -32,6 +46,7 @@ from .mujoco_expansion import expanded
 MOST_POINTS = 50  # of a shape on a field
 MOST_PRISMS = 512  # that may touch something at a time; where there are more, accelerations are NaN
 HULLS = (Hull, TabledHull)
+Solids = Callable[[Any], tuple[Any, Any]]
 
 
 class Field:
@@ -73,12 +88,6 @@ class Field:
         corner = np.array([where(other, x[1], x[0]), where(other, y[0], y[1]), angle])
         return np.array([corner, where(other, q, p), where(other, p, q)])
 
-    def top(self, column: Any, row: Any, second: Any) -> Any:
-        """The highest point of a triangle."""
-        other = second > 0.5
-        angle = self._height(where(other, column + 1.0, column), where(other, row, row + 1.0))
-        return maximum(angle, maximum(self._height(column, row), self._height(column + 1.0, row + 1.0)))
-
     def _height(self, column: Any, row: Any) -> Any:
         return lookup(self.heights.ravel(), column * float(self.rows + 1) + row)
 
@@ -112,25 +121,43 @@ def ends_early(shape: Any, reach: float) -> bool:
     return reach == 0.0 and isinstance(shape, Box | Hull)
 
 
-def below(field: Field, windows: np.ndarray, total: Any, most: int) -> tuple[np.ndarray, Any]:
-    """The prisms that may touch: the number of a window, column, row and triangle of each (k, 4), and how many.
+def apart(corners: np.ndarray, shape: Any, X: Pose, reach: Any) -> Any:
+    """Whether a shape is farther than `reach` above a triangle or beyond its longest side; unknown of hulls."""
+    if isinstance(shape, HULLS):
+        return False
+    a, b, c = corners
+    along = c - b
+    found: Any = False
+    for n, point in ((cross(b - a, c - a), a), (np.array([along[1], -along[0], 0.0]), b)):
+        d = -(X.R.T @ n)
+        separation = dot(n, X.p - point) - dot(support(shape, d), d)
+        found = logical_or(found, separation > reach * sqrt(dot(n, n)))
+    return found
 
-    windows (n, 7): see `Field.window`, then the number of the pair and that of its first prism among `total` ones.
+
+def below(field: Field, windows: np.ndarray, total: Any, most: int, solid: Solids) -> tuple[np.ndarray, Any]:
+    """The prisms that may touch: number of the window, column, row and triangle of each (k, 4), and how many.
+
+    windows (n, 19): see `Field.window`, then the number of the pair, that of its first prism among `total` ones, and
+    the pose of its shape. solid(number): the shape of a pair, and how far it reaches.
     """
 
     def one(_: Any, count: Any, at: Any, number: Any) -> dict[str, Any]:
         here = take(windows, np.array([at]))[0]
         beyond = number - here[6] >= 2.0 * here[2] * here[3]
         at = at + where(beyond, 1.0, 0.0)
-        column, row, columns, _, lowest, pair, first = where(beyond, take(windows, np.array([at]))[0], here)
+        here = where(beyond, take(windows, np.array([at]))[0], here)
+        column, row, columns, _, lowest, pair, first = here[:7]
         k = number - first
         down = floor((k + 0.5) / (2.0 * columns))
         left = k - 2.0 * columns * down
         along = floor(0.5 * left)
         place = column + along, row + down, left - 2.0 * along
-        reaches = field.top(*place) >= lowest
-        to = np.array([where(reaches, count, -1.0)])
-        return {"count": count + where(reaches, 1.0, 0.0), "at": at, "to": to, "rows": np.array([[pair, *place]])}
+        corners, (shape, reach) = field.corners(*place), solid(pair)
+        top = maximum(corners[0, 2], maximum(corners[1, 2], corners[2, 2]))
+        near = logical_and(top >= lowest, logical_not(apart(corners, shape, pose_of(here[7:]), reach)))
+        to = np.array([where(near, count, -1.0)])
+        return {"count": count + where(near, 1.0, 0.0), "at": at, "to": to, "rows": np.array([[at, *place]])}
 
     room = min(most, MOST_PRISMS)
     items = {"number": np.arange(float(most))}
