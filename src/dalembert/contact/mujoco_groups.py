@@ -13,7 +13,7 @@ from dalembert.collision.groups import Numbers, alike, alike_in_pairs, pose_numb
 from dalembert.collision.lines import between_segments
 from dalembert.collision.prisms import prism
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, lookup, take, visit, where
+from dalembert.math import logical_and, logical_not, lookup, take, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
 from dalembert.model.geometry import Plane
@@ -183,7 +183,7 @@ class HeightGroup(Group):
         def one(_: Any, count: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
             number, place, point, exists = self._point(windows, before, found, prism)
             pair, first = lookup(self.numbers, number)
-            touches = logical_and(exists, point.distance < lookup(self.margins, number))
+            touches = logical_and(exists, logical_not(point.distance >= lookup(self.margins, number)))
             row = [pair, first + place, point.distance, *point.position, *point.axes[:2].ravel()]
             return {
                 "count": count + where(touches, 1.0, 0.0),
@@ -221,7 +221,7 @@ class HeightGroup(Group):
         body = prism(self.field.corners(*row[1:]), -self.field.base)
         gap, position, normal = prism_point(body, shape, pose_of(window[7:]), reach, self.early)
         place = where(number == before, found, 0.0)
-        exists = logical_and(gap < 0.5 * FAR, place < float(MOST_POINTS))
+        exists = logical_and(logical_not(gap >= 0.5 * FAR), place < float(MOST_POINTS))  # NaN is not left out
         X_F = self.first.placement_a
         return number, place, Point(gap, X_F.point(position), X_F.R @ normal), exists
 
