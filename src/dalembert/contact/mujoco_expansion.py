@@ -18,6 +18,7 @@ from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.collision.prisms import Prism
 from dalembert.math import (
     branch,
+    held,
     logical_and,
     logical_not,
     logical_or,
@@ -40,6 +41,7 @@ from .mujoco_hulls import SideTables, farthest_row
 PASSES = 50
 LEAST = 1e-15  # [m], [m²]: MuJoCo's smallest number
 TINY = 1e-30
+SOME = np.concatenate([np.eye(3), np.zeros((3, 4))], axis=1)  # corners of a face, where there is none
 MOST = 24  # corners that are added for a mesh: MuJoCo stops after 2 as a rule, and after 5 at most of those looked at
 SIDES = ((2, 1, 3), (0, 2, 3), (1, 0, 3), (0, 1, 2))  # of a tetrahedron, each without one corner in turn
 FACES = np.array([[0.0, 1.0, 2.0], [0.0, 3.0, 1.0], [0.0, 2.0, 3.0], [3.0, 2.0, 1.0]])  # the same, all outwards
@@ -52,12 +54,11 @@ class Differences:
     """
 
     def __init__(self, prism: Prism, shape: Box | Hull | TabledHull, X: Pose) -> None:
-        self.prism, self.shape, self.X, self.centre = prism, shape, X, np.zeros(3)
+        self.prism, self.shape, self.X = prism, shape, X
         if not isinstance(shape, Box):
             self.tables = SideTables([shape] if isinstance(shape, Hull) else shape.table.hulls)
             number = 0.0 if isinstance(shape, Hull) else shape.number
-            self.first, self.count, *centre = lookup(self.tables.hulls, number)
-            self.centre = np.array(centre)
+            self.first, self.count, *_ = lookup(self.tables.hulls, number)
 
     @property
     def most(self) -> int:
@@ -66,8 +67,8 @@ class Differences:
 
     @property
     def middle(self) -> np.ndarray:
-        """From the centre of the shape to the middle of the prism."""
-        return sum(self.prism.vertices) / 6.0 - self.X.point(self.centre)
+        """From the origin of the shape to the middle of the prism."""
+        return sum(self.prism.vertices) / 6.0 - self.X.p
 
     def farthest(self, d: np.ndarray) -> np.ndarray:
         """The corner that is farthest along d (3,)."""
@@ -101,16 +102,26 @@ class Overlap(NamedTuple):
 
 
 def expanded(prism: Prism, shape: Box | Hull | TabledHull, X: Pose) -> Overlap:
-    """The overlap of a prism and a shape at X in its frame; NaN where a mesh takes more corners than there is room."""
-    body = Differences(prism, shape, X)
+    """The overlap of a prism and a shape at X in its frame; NaN where a mesh takes more corners than there is room.
+
+    The face that the search finds is held, and the overlap computed from its corners, for derivatives as well.
+    """
+    body = Differences(prism, shape, Pose(held(X.R), held(X.p)))
     rows, apart = _tetrahedron(body)
     rows, apart = _around(body, rows, apart)
 
     def then() -> dict[str, Any]:
-        return {"numbers": _grown(body, rows)}
+        return {"rows": _grown(body, rows)}
 
-    numbers = branch(apart < 0.5, then, {"numbers": np.ones(7)})["numbers"]
-    return Overlap(1.0 - apart, numbers[0], numbers[1:4], numbers[4:])
+    face = held(branch(apart < 0.5, then, {"rows": SOME})["rows"])
+    on_prism, on_shape = face[:, 3:6], [body.X.inverse().point(row[3:6] - row[:3]) for row in face]
+    a, b, c = (p - X.point(held(q)) for p, q in zip(on_prism, on_shape, strict=True))
+    n = cross(b - a, c - a)
+    v = _foot(n, a)
+    depth = sqrt(dot(v, v))
+    weights = [dot(n, cross(p - q, v - q)) for p, q in ((c, b), (a, c), (b, a))]
+    point = sum(w * p for w, p in zip(weights, on_prism, strict=True)) / dot(n, n)
+    return Overlap(1.0 - apart, -depth, point - 0.5 * v, v / depth)
 
 
 # ---- a tetrahedron around the origin
@@ -210,7 +221,7 @@ def _around(body: Differences, rows: np.ndarray, apart: Any) -> tuple[np.ndarray
 
 
 def _grown(body: Differences, rows: np.ndarray) -> np.ndarray:
-    """Distance, position and normal (7,) of the face of the polytope nearest to the origin, where MuJoCo stops.
+    """The corners (3, 7) of the face of the polytope nearest to the origin, where MuJoCo stops.
 
     Faces are rows: the numbers of their corners, the point of their plane nearest to the origin, its squared distance.
     """
@@ -244,7 +255,7 @@ def _grown(body: Differences, rows: np.ndarray) -> np.ndarray:
     faces = np.concatenate([first, np.zeros((2 * room - 8, 7))])  # n corners have 2 n − 4 faces
     start = {"points": points, "faces": faces, "face": first[0], "size": np.array([4.0, 4.0])}
     end = repeat(step, body.most + 1, start | {"upper": np.inf, "done": 0.0}, "done")
-    return where(end["done"] > 0.5, _witness(end["points"], end["face"]), np.nan)
+    return where(end["done"] > 0.5, take(end["points"], end["face"][:3]), np.nan)
 
 
 def _face(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -322,13 +333,3 @@ def _around_corner(faces: np.ndarray, count: Any, points: np.ndarray, number: An
 
     end = visit(joined, {"face": faces, "looks": looks}, left["table"], None, {"at": left["kept"]}, count)
     return end["table"], end["at"]
-
-
-def _witness(points: np.ndarray, face: np.ndarray) -> np.ndarray:
-    """Distance, position and normal (7,) of a face."""
-    rows, v, depth = take(points, face[:3]), face[3:6], sqrt(face[6])
-    a, b, c = rows[:, :3]
-    n = cross(b - a, c - a)
-    weights = [dot(n, cross(p - q, v - q)) for p, q in ((c, b), (a, c), (b, a))]
-    on_prism = sum(w * row[3:6] for w, row in zip(weights, rows, strict=True)) / (dot(n, n) + TINY)
-    return np.array([-depth, *(on_prism - 0.5 * v), *(v / depth)])
