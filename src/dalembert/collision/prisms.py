@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.math import maximum, sqrt, take
+from dalembert.math import logical_and, logical_or, maximum, sqrt, take, where
 from dalembert.spatial.vectors import dot
 
 from .hulls import Edges, Hull
+from .lines import on_segment, unit
 
 NEXT = (1, 2, 0)
 DOWN = np.array([0.0, 0.0, -1.0])
@@ -64,3 +65,33 @@ def prism(corners: np.ndarray, bottom: Any) -> Prism:
     """Below a triangle with these corners (3, 3), counter-clockwise seen from above, down to a height [m]."""
     below = np.array([[x, y, bottom] for x, y, _ in corners])
     return Prism(np.concatenate([below, corners]), np.zeros((0, 3), int))
+
+
+def from_prism(p: np.ndarray, body: Prism) -> tuple[Any, np.ndarray]:
+    """Signed distance of a point (3,) from a prism, and the unit normal (3,) out of it.
+
+    Where the foot of the point on the plane of a face is within all others, it is the nearest; else that is on an edge.
+    """
+    normals, offsets = body.faces
+    heights = [dot(n, p) - offset for n, offset in zip(normals, offsets, strict=True)]
+    deepest, inward = heights[0], normals[0]
+    on_face, out, front = False, heights[0], normals[0]
+    for i, (height, n) in enumerate(zip(heights, normals, strict=True)):
+        higher = height > deepest
+        deepest, inward = where(higher, height, deepest), where(higher, n, inward)
+        within: Any = height > 0.0
+        for j, other in enumerate(normals):
+            if j != i:
+                within = logical_and(within, heights[j] <= height * dot(n, other))
+        on_face = logical_or(on_face, within)
+        out, front = where(within, height, out), where(within, n, front)
+    best, nearest = np.inf, p
+    for start, along in zip(body.edges.start, body.edges.direction, strict=True):
+        point = on_segment(p, start + 0.5 * along, 0.5 * along)
+        square = dot(p - point, p - point)
+        closer = square < best
+        best, nearest = where(closer, square, best), where(closer, point, nearest)
+    length, normal = unit(p - nearest, inward)
+    length, normal = where(on_face, out, length), where(on_face, front, normal)
+    inside = deepest <= 0.0
+    return where(inside, deepest, length), where(inside, inward, normal)
