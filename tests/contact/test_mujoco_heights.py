@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from collision.bisection import Solid, corners, cylinder, ellipsoid, exact
-from dalembert import DalembertError, load
+from dalembert import Contact, DalembertError, load
 from dalembert.contact import mujoco_expansion, mujoco_heights
 from dalembert.contact.mujoco_candidates import mujoco_candidates
 from mujoco_meshes import HULLS, mesh
@@ -268,6 +268,10 @@ def test_gap_and_the_parameters_of_pairs() -> None:
     for _ in range(20):
         place(twin, rng)
         assert error(twin) < SAME
+    _, theirs = twin.accelerations()
+    for pairs in ([("body", "hills")], [("body", "ground")], "ground"):
+        ours = twin.robot.contact_dynamics(*twin.state, np.zeros(6), contact=Contact(model="mujoco", pairs=pairs)).a
+        assert_close(ours, theirs, SAME * np.abs(theirs).max())
     text = text.replace('contype="0" conaffinity="0"', "").format('<exclude body1="world" body2="body"/>')
     with pytest.raises(DalembertError, match="may touch anything"):
         load(text).stepper(1e-3, contact=SOFT)

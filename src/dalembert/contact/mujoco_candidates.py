@@ -127,13 +127,13 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
         Solid(x.name, x.link, x.body, x.geometry.shape, x.placement, x.geometry.surface or Surface())
         for x in named_shapes(model)
     ]
+    if contact.terrain is None:  # which is there instead of the file's height fields
+        shapes += [Solid(x.name, x.link, None, x, x.placement, x.surface) for x in mujoco.height_maps]
     _check_names(contact, shapes)
     if not mujoco.option.contacts:
         return ()
     weights = mobility(model)
     shapes += _floor(model, contact)
-    if contact.terrain is None:
-        shapes += [Solid(x.name, x.link, None, x, x.placement, x.surface) for x in mujoco.height_maps]
     patches = [
         patch
         for one, two, parameters in _pairs(model, mujoco, contact, shapes)

@@ -75,8 +75,7 @@ class Field:
             end = minimum(-floor(-(high[k] + reach - grid[0]) * scale), float(cells))
             first.append(begin)
             count.append(maximum(end - begin, 0.0))
-        below = high[2] + reach < -self.base
-        return np.array([*first, where(below, 0.0, count[0]), count[1], low[2] - reach])
+        return np.array([*first, *count, low[2] - reach])
 
     def corners(self, column: Any, row: Any, second: Any) -> np.ndarray:
         """Of the first or second triangle of a cell (3, 3), counter-clockwise from above, its right angle first."""
