@@ -26,6 +26,7 @@ SAME = 1e-6  # of accelerations
 SUNK = 1e-5  # of accelerations, deeper than a radius: MuJoCo knows points to 1e-9 m there
 EQUAL = 1e-8  # of accelerations, where MuJoCo has the exact points
 SHALLOW = 0.04  # [m]
+CLEAR = 1e-4  # [m] of depths
 AS_IT_IS = 1e-3  # of accelerations from its own points on curved surfaces; the largest that was seen is 4e-5
 DEPTH = 1e-9  # [m] of its depths there
 ALONG = 1e-5  # [m] of separations along its normals there
@@ -374,3 +375,16 @@ def test_a_quadruped_walks_over_rough_ground_the_same_way(foot: str, size: str, 
         touched += twin.d.ncon > 1
     assert touched > 80
     assert_close(run.q, theirs, MOTION)
+
+
+def test_a_box_that_stands_along_the_grid_is_held() -> None:
+    """Its first corners are in one plane with the origin in many prisms, from which MuJoCo's search cannot begin."""
+    z = np.full((11, 11), 0.5)
+    z[0, 0], z[-1, -1] = 0.0, 1.0
+    twin = world("box", ELLIPTIC, z)
+    for x, y in ((0.0, 0.0), (0.0, 0.1), (0.02, 0.05), (0.05, 0.05), (0.06, 0.05)):
+        twin.d.qpos[:3] = x, y, 0.05 + 0.07 - 0.002
+        twin.d.qpos[3:] = np.cos(0.25 * np.pi), 0.0, 0.0, np.sin(0.25 * np.pi)
+        mj.mj_forward(twin.m, twin.d)
+        gap = twin.robot.contact_dynamics(*twin.state, np.zeros(6), contact=SOFT).gap
+        assert np.count_nonzero(gap < -CLEAR) == twin.d.ncon

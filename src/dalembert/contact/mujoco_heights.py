@@ -23,6 +23,7 @@ from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.collision.prisms import Prism
 from dalembert.collision.supports import support
 from dalembert.math import (
+    branch,
     floor,
     logical_and,
     logical_not,
@@ -44,7 +45,8 @@ from .bounds import bounded
 from .mujoco_expansion import expanded
 
 MOST_POINTS = 50  # of a shape on a field
-MOST_PRISMS = 512  # that may touch something at a time; where there are more, accelerations are NaN
+SHALLOW = 1e-9  # [m]: a depth that is none
+MOST_PRISMS = 1024  # that may touch something at a time; where there are more, accelerations are NaN
 HULLS = (Hull, TabledHull)
 Solids = Callable[[Any], tuple[Any, Any]]
 
@@ -106,13 +108,22 @@ def _box(shape: Any, X: Pose) -> tuple[list[Any], list[Any]]:
 def prism_point(body: Prism, shape: Any, X: Pose, reach: Any, searched: bool) -> tuple[Any, np.ndarray, np.ndarray]:
     """Distance, position and normal out of a prism, of a shape at X in its frame; `FAR` where they are apart.
 
-    searched: by MuJoCo's search, which ends early; else exact.
+    searched: by MuJoCo's search, which ends early; else exact. It is exact too where the search finds no depth, since
+    its first corners are in one plane with the origin: MuJoCo begins with others then.
     """
+
+    def exact() -> dict[str, Any]:
+        w = distance(shape, X, body, Pose.identity())
+        return {"row": np.array([where(w.distance >= reach, FAR, w.distance), *w.position, *w.normal])}
+
     if searched:
         found = expanded(body, shape, X)
-        return where(found.touching > 0.5, found.distance, FAR), found.position, found.normal
-    w = distance(shape, X, body, Pose.identity())
-    return where(w.distance < reach, w.distance, FAR), w.position, w.normal
+        gap = where(found.touching > 0.5, found.distance, FAR)
+        stuck = logical_and(gap > -SHALLOW, gap < 0.5 * FAR)
+        row = branch(stuck, exact, {"row": np.array([gap, *found.position, *found.normal])})["row"]
+    else:
+        row = exact()["row"]
+    return row[0], row[1:4], row[4:]
 
 
 def ends_early(shape: Any, reach: float) -> bool:
