@@ -54,16 +54,16 @@ class Twin:
                 v[body.v] = np.concatenate([self.d.qvel[body.v][3:], R.T @ linear])
         return q, v
 
-    def forward_with(self, contact: np.ndarray) -> None:
-        """mj_forward, but with a distance, a position and a normal (7,) in the place of those of the only contact."""
+    def forward_with(self, contacts: np.ndarray) -> None:
+        """mj_forward, but with distances, positions and normals (n, 7), or (7,) of one, in the place of its own."""
         m, d = self.m, self.d
         mj.mj_fwdPosition(m, d)
-        (c,) = d.contact
-        n = contact[4:]
-        y = np.eye(3)[1 if abs(n[1]) < 0.5 else 2]
-        y = y - (n @ y) * n
-        y /= np.linalg.norm(y)
-        c.dist, c.pos[:], c.frame[:] = contact[0], contact[1:4], np.concatenate([n, y, np.cross(n, y)])
+        for c, row in zip(d.contact, np.atleast_2d(contacts), strict=True):
+            n = row[4:]
+            y = np.eye(3)[1 if abs(n[1]) < 0.5 else 2]
+            y = y - (n @ y) * n
+            y /= np.linalg.norm(y)
+            c.dist, c.pos[:], c.frame[:] = row[0], row[1:4], np.concatenate([n, y, np.cross(n, y)])
         for stage in (mj.mj_makeConstraint, mj.mj_island, mj.mj_projectConstraint):
             stage(m, d)
         for stage in (mj.mj_fwdVelocity, mj.mj_fwdActuation, mj.mj_fwdAcceleration, mj.mj_fwdConstraint):

@@ -158,9 +158,15 @@ class Robot:
 
     @property
     def terrain(self) -> HeightField | None:
-        """The height field of the robot's file (MJCF), a function z(x, y), for `Contact(terrain=…)`; None: without."""
-        maps = self.model.mujoco.height_maps if self.model.mujoco else ()
-        return HeightField(maps[0].xs, maps[0].ys, maps[0].z) if maps else None
+        """The level height field of the robot's file (MJCF) as a function z(x, y), for `Contact(terrain=…)`; or None.
+
+        Between its points it is bilinear, where MuJoCo has two triangles, and beyond its edges level.
+        """
+        maps = [each for each in self.model.mujoco.height_maps if each.level] if self.model.mujoco else []
+        if not maps:
+            return None
+        x, y, z = maps[0].placement.p
+        return HeightField(x + maps[0].xs, y + maps[0].ys, z + maps[0].z)
 
     @property
     def keyframes(self) -> dict[str, State]:

@@ -12,6 +12,7 @@ from dalembert.math import logical_and, logical_or, lookup, maximum, scan, visit
 from dalembert.spatial.vectors import dot
 
 from .hulls import Edges, Hull, TabledHull
+from .prisms import Prism
 from .supports import WRITTEN_OUT, support
 
 HULLS = (Hull, TabledHull)
@@ -91,7 +92,7 @@ def over_edges(shape: Any, step: Step, start: np.ndarray) -> np.ndarray:
 
 def edge(shape: Any, k: Any) -> Edges:
     """The edge of a hull or box with a number: numbers (3,) instead of (n, 3)."""
-    if isinstance(shape, TabledHull):
+    if isinstance(shape, TabledHull | Prism):
         return shape.edge(k)
     row = lookup(np.column_stack(shape.edges if isinstance(shape, Hull) else _unit_box().edges), k)
     size = 1.0 if isinstance(shape, Hull) else 0.5 * shape.size

@@ -1,10 +1,10 @@
 """Signed distance of two shapes.
 
 Spheres and capsules are cores, a point and a segment, with a radius around them: their distances are those of the cores
-less the radii, and so are depths of overlap. Points, segments and boxes have closed forms, a point and a cylinder too;
-ellipsoids take Newton's method (`ellipsoids`). All others take an iteration where they are apart (`gjk`); where they
-overlap, boxes and hulls the faces and edges of both (`axes`), round shapes a search (`penetration`). What is found of
-round shapes is made exact in the end (`polish`).
+less the radii, and so are depths of overlap. Points, segments and boxes have closed forms, a point and a cylinder or
+prism too; ellipsoids take Newton's method (`ellipsoids`). All others take an iteration where they are apart (`gjk`);
+where they overlap, boxes and hulls the faces and edges of both (`axes`), round shapes a search (`penetration`). What is
+found of round shapes is made exact in the end (`polish`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
 from .penetration import Pair, penetration
 from .polish import polished
+from .prisms import Prism, from_prism
 from .witness import Witness, chosen, inflated, nearer
 
 
@@ -105,7 +106,10 @@ def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT) -> Witness:
         case Cylinder(), Segment() if b.is_point:
             length, normal = from_cylinder(X_AB.p, a.radius, 0.5 * a.length)
             return Witness(length, X_AB.p - length * normal, X_AB.p, -normal)
-        case Segment(), Cylinder() if a.is_point:
+        case Prism(), Segment() if b.is_point:
+            length, normal = from_prism(X_AB.p, a)
+            return Witness(length, X_AB.p - length * normal, X_AB.p, -normal)
+        case Segment(), Cylinder() | Prism() if a.is_point:
             w = between(b, a, X_AB.inverse()).swapped()
             return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
     if all(isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point) for shape in (a, b)):
@@ -176,8 +180,8 @@ def extent(shape: Any) -> Any:
             return shape.radius + 0.5 * shape.length
         case Ellipsoid():
             return maximum(maximum(shape.radii[0], shape.radii[1]), shape.radii[2])
+        case TabledHull() | Prism():
+            return shape.extent
         case Hull():
             return float(np.max(np.linalg.norm(shape.vertices, axis=1)))
-        case TabledHull():
-            return shape.extent
     raise DalembertError(f"a {type(shape).__name__} has no extent")

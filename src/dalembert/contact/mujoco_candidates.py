@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.collision import Ground, HeightField, Hull, as_ground, hull
+from dalembert.collision import Ground, Hull, as_ground, hull
 from dalembert.collision.hulls import stated_hull
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Surface
-from dalembert.model.mujoco import Mujoco, MujocoPair, Softness
+from dalembert.model.mujoco import HeightMap, Mujoco, MujocoPair, Softness
 from dalembert.spatial import Pose
 
 from .candidates import WORLD, moves, named_shapes
 from .contact import DEFAULTS, GROUND, Contact
 from .mujoco_convex import POINTS
+from .mujoco_heights import MOST_POINTS, Field
 from .mujoco_hulls import CORNERS, MOST_VERTICES
 from .mujoco_points import Point, in_order, shape_points, terrain_points
 from .mujoco_weights import Mobility, mobility
@@ -38,7 +39,7 @@ class Solid(NamedTuple):
     name: str
     link: str
     body: Body | None
-    shape: Shape
+    shape: Shape | HeightMap
     placement: Pose  # in the body
     surface: Surface
 
@@ -75,7 +76,7 @@ class MujocoPatch:
     names: tuple[str, ...]
     first: int
     second: int
-    a: Shape | Hull | Ground
+    a: Shape | Hull | Ground | HeightMap
     placement_a: Pose
     b: Shape | Hull
     placement_b: Pose
@@ -96,13 +97,18 @@ class MujocoPatch:
 
     def count(self, X: Sequence[Pose]) -> int:
         """The number of its points, which may take long to compute."""
+        if isinstance(self.a, HeightMap):
+            return min(Field(self.a).most_prisms(self.b, self.parameters.reach), MOST_POINTS)
         if isinstance(self.a, Plane) and isinstance(self.b, Hull):
             return CORNERS
         known = POINTS.get((type(self.a), type(self.b)))
         return len(self.points(X)) if known is None else known
 
     def points(self, X: Sequence[Pose]) -> list[Point]:
-        """One for each name, with normals from the second body to the first; X: the poses of all bodies."""
+        """One for each name, with normals from the second body to the first; X: the poses of all bodies.
+
+        Those on height fields are always gathered (`mujoco_gathering`).
+        """
         one, two = (self.first, self.second) if self.flipped else (self.second, self.first)
         X_a, X_b = (
             placement if body == WORLD else X[body] @ placement
@@ -121,6 +127,8 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
         Solid(x.name, x.link, x.body, x.geometry.shape, x.placement, x.geometry.surface or Surface())
         for x in named_shapes(model)
     ]
+    if contact.terrain is None:  # which is there instead of the file's height fields
+        shapes += [Solid(x.name, x.link, None, x, x.placement, x.surface) for x in mujoco.height_maps]
     _check_names(contact, shapes)
     if not mujoco.option.contacts:
         return ()
@@ -131,8 +139,8 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
         for one, two, parameters in _pairs(model, mujoco, contact, shapes)
         if (patch := _patch(model, weights, one, two, _overridden(mujoco, contact, parameters))) is not None
     ]
-    for ground, surface, name in _grounds(contact, mujoco):
-        patches += _on_ground(model, mujoco, contact, weights, shapes, ground, surface, name)
+    if contact.terrain is not None:
+        patches += _on_ground(model, mujoco, contact, weights, shapes, as_ground(contact.terrain))
     if not patches:
         raise DalembertError(
             f"contact: nothing of robot {model.name!r} may touch anything: it needs collision shapes whose contype and "
@@ -297,7 +305,7 @@ def _carrier(model: Model, body: Body) -> Body | None:
     return None
 
 
-def _convex(shape: Shape) -> Shape | Hull:
+def _convex(shape: Any) -> Any:
     """The shape; of a mesh its hull, as MuJoCo has it where the file is MuJoCo's."""
     if not isinstance(shape, (Mesh, Polyhedron)):
         return shape
@@ -305,13 +313,13 @@ def _convex(shape: Shape) -> Shape | Hull:
 
 
 def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch | None:
-    """None of two planes, which never touch."""
-    if isinstance(one.shape, Plane) and isinstance(two.shape, Plane):
+    """None of two planes or height fields, which never touch."""
+    if isinstance(one.shape, Plane | HeightMap) and isinstance(two.shape, Plane | HeightMap):
         return None
     a, b = (one, two) if in_order(one.shape, two.shape) else (two, one)
     flipped = not _moves(model, b.body)  # the body that moves is the first one
     first, second = (a, b) if flipped else (b, a)
-    grounded = isinstance(second.shape, Plane) and not _moves(model, second.body)
+    grounded = isinstance(second.shape, Plane | HeightMap) and not _moves(model, second.body)
     linear, angular = (sum(weights.links.get(x.link, (0.0, 0.0))[k] for x in (a, b)) for k in (0, 1))
     return MujocoPatch(
         (first.name if second.name == GROUND else f"{first.name} on {second.name}",),
@@ -329,29 +337,13 @@ def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: 
     )
 
 
-def _grounds(contact: Contact, mujoco: Mujoco) -> Iterator[tuple[Ground, Surface, str]]:
-    """Uneven grounds: the terrain that the contact states, with MuJoCo's defaults, and the file's height fields."""
-    if contact.terrain is not None:
-        default = MujocoContact(FRICTION, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
-        yield as_ground(contact.terrain), Surface(mujoco=default), GROUND
-        return
-    for field in mujoco.height_maps if contact.mentions_ground else ():
-        yield HeightField(field.xs, field.ys, field.z), field.surface, field.name
-
-
 def _on_ground(
-    model: Model,
-    mujoco: Mujoco,
-    contact: Contact,
-    weights: Mobility,
-    shapes: list[Solid],
-    ground: Ground,
-    surface: Surface,
-    name: str,
+    model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid], ground: Ground
 ) -> list[MujocoPatch]:
-    """All shapes that move, or those that the pairs name, against an uneven ground."""
-    assert surface.mujoco is not None
+    """All shapes that move, or those that the pairs name, against a terrain, which has MuJoCo's defaults."""
     still, patches = Pose.identity(), []
+    default = MujocoContact(FRICTION, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
+    surface = Surface(mujoco=default)
     named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}
     for shape in shapes:
         if isinstance(shape.shape, Plane) or not _moves(model, shape.body) or not surface.meets(shape.surface):
@@ -359,12 +351,12 @@ def _on_ground(
         if named and not shape.all_names & named:
             continue
         assert shape.body is not None
-        parameters = _overridden(mujoco, contact, mixed(surface.mujoco, _parameters(shape)))
+        parameters = _overridden(mujoco, contact, mixed(default, _parameters(shape)))
         linear, angular = weights.links[shape.link]
         body, solid = shape.body.index, _convex(shape.shape)
         patches.append(
             MujocoPatch(
-                (shape.name if name == GROUND else f"{shape.name} on {name}",),
+                (shape.name,),
                 body,
                 WORLD,
                 ground,

@@ -13,26 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import Ground
-from dalembert.collision.bounds import Bound, bound
-from dalembert.collision.groups import Numbers, alike, alike_in_pairs, pose_numbers, pose_of
-from dalembert.collision.lines import between_segments
-from dalembert.math import abs as absolute
 from dalembert.math import lookup, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
-from dalembert.model.geometry import Plane
 from dalembert.spatial import Pose, cross
-from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD
 from .gathering import Motions, freedom_signs, tied
 from .mujoco_candidates import MujocoPatch
-from .mujoco_points import Point, shape_points, terrain_points
+from .mujoco_groups import SLOTS, WIDTH, group_of, kind_of, pose_table
 from .mujoco_rows import Contacts, contact_numbers, contact_springs, impedance
-
-SLOTS = 64  # contacts at a time; where there are more, accelerations are NaN
-WIDTH = 12  # numbers of a pose, and of a slot
 
 
 class Slots(NamedTuple):
@@ -58,10 +47,8 @@ class MujocoGathering:
         self.first_points = np.cumsum([0, *(len(patch.names) for patch in patches)])
         groups: dict[Any, list[int]] = {}
         for k, patch in enumerate(patches):
-            on_ground = isinstance(patch.a, Ground)
-            kinds = (id(patch.a), alike(patch.b)) if on_ground else (alike_in_pairs(patch.a), alike_in_pairs(patch.b))
-            groups.setdefault((*kinds, patch.flipped), []).append(k)
-        self.groups = [_Group(model, patches, members, self.first_points) for members in groups.values()]
+            groups.setdefault(kind_of(patch), []).append(k)
+        self.groups = [group_of(model, patches, members, self.first_points) for members in groups.values()]
         self.turning = tuple(range(max(patch.parameters.condim for patch in patches) - 3))
 
     def __len__(self) -> int:
@@ -81,7 +68,7 @@ class MujocoGathering:
     def slots(self, X: Sequence[Pose]) -> Slots:
         """All contacts with the bodies at X."""
         k, bodies = min(SLOTS, len(self)), len(X) + 1
-        table, count = np.concatenate([_pose_table(X), np.zeros((k, WIDTH))]), 0.0
+        table, count = np.concatenate([pose_table(X), np.zeros((k, WIDTH))]), 0.0
         for group in self.groups:
             table, count = group.gathered(group.near(X), table, count, bodies)
         rows = table[bodies:]
@@ -114,7 +101,7 @@ class MujocoGathering:
         """Distance (n,), position (n, 3) and normal (n, 3) of all points with the bodies at X."""
         rows = np.zeros((len(self), 7), object)
         for group in self.groups:
-            for k, of_pair in zip(group.members, group.all_points(_pose_table(X)), strict=True):
+            for k, of_pair in zip(group.members, group.all_points(X), strict=True):
                 rows[self.first_points[k] : self.first_points[k + 1]] = of_pair
         return rows[:, 0], rows[:, 1:4], rows[:, 4:]
 
@@ -137,100 +124,6 @@ class MujocoGathering:
 
         items = {"point": slots.point, "axes": slots.axes, "force": forces}
         return visit(one, items, np.zeros((len(self), 3)), count=slots.count)["table"]
-
-
-class _Group:
-    """Pairs that differ in sizes and places alone; members: their numbers among all pairs."""
-
-    def __init__(
-        self, model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: np.ndarray
-    ) -> None:
-        self.members, self.pairs = members, [patches[k] for k in members]
-        self.first = self.pairs[0]
-        self.a, self.b = Numbers([p.a for p in self.pairs]), Numbers([p.b for p in self.pairs])
-        world = len(model.bodies)
-        ordered = [(p.first, p.second) if p.flipped else (p.second, p.first) for p in self.pairs]
-        self.bodies = np.array([[world if k == WORLD else k for k in both] for both in ordered])
-        places = [np.concatenate([pose_numbers(p.placement_a), pose_numbers(p.placement_b)]) for p in self.pairs]
-        reaches = np.array([p.parameters.reach for p in self.pairs])
-        self.numbers = np.array([members, first_points[list(members)]], float).T  # of each pair, and its first point
-        self.margins = np.array([p.parameters.margin for p in self.pairs])
-        sizes = {"size_a": self.a.sizes, "size_b": self.b.sizes}
-        self.placed = {**sizes, "places": np.array(places), "reach": reaches}
-
-    def near(self, X: Sequence[Pose]) -> tuple[np.ndarray, Any]:
-        """The numbers (pairs,) in the group of those pairs that may touch, and how many they are."""
-        poses, capsules, reaches = [*X, Pose.identity()], [], []
-        for patch, (i, j), margin in zip(self.pairs, self.bodies, self.margins, strict=True):
-            a = self._bound(patch).placed(poses[i])
-            b = bound(patch.b).placed(patch.placement_b).placed(poses[j])
-            capsules.append(np.concatenate([a.centre, a.half, b.centre, b.half]))
-            reaches.append(a.radius + b.radius + margin)
-
-        def one(_: Any, count: Any, number: Any, capsules: Any, reach: Any) -> dict[str, Any]:
-            close = self._close(capsules.reshape(4, 3), reach)
-            to = np.array([where(close, count, -1.0)])
-            return {"count": count + where(close, 1.0, 0.0), "to": to, "rows": np.array([[number]])}
-
-        numbers = np.arange(float(len(self.pairs)))
-        items = {"number": numbers, "capsules": np.array(capsules), "reach": np.array(reaches)}
-        end = visit(one, items, np.zeros((len(self.pairs), 1)), None, {"count": 0.0})
-        return end["table"][:, 0], end["count"]
-
-    def gathered(
-        self, near: tuple[np.ndarray, Any], table: np.ndarray, count: Any, bodies: int
-    ) -> tuple[np.ndarray, Any]:
-        """The table of poses and slots with the contacts of these pairs, and how many there are in all."""
-
-        def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
-            placed = {name: lookup(x, number) for name, x in self.placed.items()}
-            (pair, point), margin = lookup(self.numbers, number), lookup(self.margins, number)
-            to, rows = [], []
-            for i, each in enumerate(self._points(poses, **placed)):
-                touches = each.distance < margin
-                to.append(where(touches, count + float(bodies), -1.0))
-                rows.append([pair, point + float(i), each.distance, *each.position, *each.axes[:2].ravel()])
-                count = count + where(touches, 1.0, 0.0)
-            return {"count": count, "to": np.array(to), "rows": np.array(rows)}
-
-        numbers, many = near
-        at = mapped(lambda number: {"at": lookup(self.bodies, number)}, {"number": numbers}, many)["at"]
-        end = visit(one, {"number": numbers}, table, at, {"count": count}, many)
-        return end["table"], end["count"]
-
-    def all_points(self, poses: np.ndarray) -> np.ndarray:
-        """(pairs, points, 7): distance, position and normal of each."""
-
-        def one(poses: Any, *placed: Any) -> dict[str, Any]:
-            points = self._points(poses, *placed)
-            return {"points": np.array([[p.distance, *p.position, *p.normal] for p in points])}
-
-        return visit(one, self.placed, poses, self.bodies)["points"]
-
-    def _bound(self, patch: MujocoPatch) -> Bound:
-        """Of the first shape in its body: a capsule; of a plane its origin, and its normal instead of the segment."""
-        if isinstance(patch.a, Plane):
-            return Bound(patch.placement_a.p, patch.placement_a.R @ patch.a.normal, 0.0)
-        if isinstance(patch.a, Ground):
-            return Bound(np.zeros(3), np.zeros(3), 0.0)
-        return bound(patch.a).placed(patch.placement_a)
-
-    def _close(self, capsules: np.ndarray, reach: Any) -> Any:
-        """Whether a pair may be within its margin; capsules (4, 3): centre and half of the first, then the second."""
-        centre_a, half_a, centre_b, half_b = capsules
-        if isinstance(self.first.a, Ground):
-            return reach > -1.0
-        if isinstance(self.first.a, Plane):
-            return dot(half_a, centre_b - centre_a) - absolute(dot(half_a, half_b)) < reach
-        a, b = between_segments(centre_a, half_a, centre_b, half_b)
-        return dot(a - b, a - b) < reach * reach
-
-    def _points(self, poses: np.ndarray, size_a: Any, size_b: Any, places: Any, reach: Any) -> list[Point]:
-        X_a, X_b = pose_of(poses[0]) @ pose_of(places[:WIDTH]), pose_of(poses[1]) @ pose_of(places[WIDTH:])
-        if isinstance(self.first.a, Ground):
-            return terrain_points(self.first.a, self.b.shape(size_b), X_b)
-        points = shape_points(self.a.shape(size_a), X_a, self.b.shape(size_b), X_b, reach)
-        return [point.flipped() for point in points] if self.first.flipped else points
 
 
 class _Parameters:
@@ -260,8 +153,3 @@ class _Parameters:
         for k, softness in enumerate(self.softness[1:], 1):
             d = where(kind == float(k), impedance(softness, depth), d)
         return d
-
-
-def _pose_table(X: Sequence[Pose]) -> np.ndarray:
-    """(bodies + 1, 12): the poses of all bodies, and of the world."""
-    return np.array([pose_numbers(x) for x in (*X, Pose.identity())])

@@ -19,6 +19,7 @@ from dalembert.collision.hulls import TabledHull
 from dalembert.math import abs as absolute
 from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
+from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
@@ -29,7 +30,8 @@ from .mujoco_hulls import lowest_corners
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
-ORDER = (Plane, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)  # the first shape of a pair comes earlier
+# the first shape of a pair comes earlier
+ORDER = (Plane, HeightMap, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)
 
 
 class Point(NamedTuple):

@@ -133,13 +133,29 @@ class MujocoPair:
 
 @dataclass(frozen=True, eq=False)
 class HeightMap:
-    """<hfield> of the world: heights z (n, m) [m] at the points (xs[i], ys[j]) of a grid [m]."""
+    """<hfield> of the world: heights z (n, m) [m] at the points (xs[i], ys[j]) of a grid [m], in a frame at placement.
+
+    link: what it belongs to. base: how far it reaches down below the origin of that frame [m].
+    """
 
     name: str
+    link: str
+    placement: Pose
     xs: np.ndarray
     ys: np.ndarray
     z: np.ndarray
+    base: float
     surface: Surface
+
+    @property
+    def level(self) -> bool:
+        """Whether its axes are along those of the world."""
+        return is_level(self.placement)
+
+
+def is_level(X: Pose) -> bool:
+    """Whether the axes of a frame are along those of the world."""
+    return bool(np.allclose(X.R, np.eye(3), atol=1e-12))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from dalembert.model.geometry import (
     Shape,
     Sphere,
 )
+from dalembert.model.mujoco import is_level
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
@@ -28,6 +29,7 @@ from .tree import Names
 
 MUJOCO_FRICTION = (1.0, 0.005, 0.0001)  # what a geom has that states none
 GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default colour
+HEIGHTS = 'kept for Contact(model="mujoco")'
 READABLE = {".stl", ".obj"}  # other mesh files, such as .msh, only MuJoCo reads
 
 
@@ -43,8 +45,9 @@ def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Le
         where = mjcf.where("geom", i)
         if placed is None:
             word = mjcf.mj.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
-            if word == "hfield" and is_level(mjcf, i):
-                ledger.count(where, "height field", "kept as robot.terrain, for Contact(terrain=robot.terrain)")
+            if word == "hfield" and (X_W := fixed_pose(mjcf, i)) is not None:
+                what = "height field" if is_level(X_W) else "height field that is not level"
+                ledger.count(where, what, HEIGHTS + (" and as robot.terrain" if is_level(X_W) else ""))
             else:
                 ledger.count(where, f"geom of type {word}", "not kept: the model has no such shape")
             continue
@@ -164,8 +167,14 @@ def add_exclusions(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
         builder.exclude(names.bodies[first], names.bodies[second])
 
 
-def is_level(mjcf: Compiled, geom: int) -> bool:
-    """Whether a geom is fixed in the world with its axes along the world's."""
-    m = mjcf.m
-    R, body = pose(m.geom_pos[geom], m.geom_quat[geom]).R, int(m.geom_bodyid[geom])
-    return body == 0 and bool(np.allclose(R, np.eye(3), atol=1e-12))
+def fixed_pose(mjcf: Compiled, geom: int) -> Pose | None:
+    """Where a geom is in the world; None if it can move."""
+    m, body = mjcf.m, int(mjcf.m.geom_bodyid[geom])
+    X = pose(m.geom_pos[geom], m.geom_quat[geom])
+    if int(m.body_weldid[body]) != 0:
+        return None
+    while body:
+        if int(m.body_mocapid[body]) >= 0:
+            return None
+        X, body = pose(m.body_pos[body], m.body_quat[body]) @ X, int(m.body_parentid[body])
+    return X

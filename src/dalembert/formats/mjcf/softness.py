@@ -21,7 +21,7 @@ from dalembert.spatial import Pose
 from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled, pose
-from .geometry import is_level, surface_of
+from .geometry import fixed_pose, surface_of
 from .tree import Names
 
 PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>; the others concern the solver
@@ -37,29 +37,32 @@ def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], n
             tuple(tendon for i in range(m.ntendon) if (tendon := read_tendon(mjcf, i, names)) is not None),
             tuple(row for i in equalities if (row := _equality(mjcf, i, names)) is not None),
             tuple(_pair(mjcf, i) for i in range(m.npair)),
-            height_maps(mjcf),
+            height_maps(mjcf, names),
         )
     )
 
 
-def height_maps(mjcf: Compiled) -> tuple[HeightMap, ...]:
-    """The height fields that lie level in the world."""
+def height_maps(mjcf: Compiled, names: Names) -> tuple[HeightMap, ...]:
+    """The height fields that do not move."""
     m, mj = mjcf.m, mjcf.mj
     fields = [i for i in range(m.ngeom) if int(m.geom_type[i]) == int(mj.mjtGeom.mjGEOM_HFIELD)]
-    return tuple(_height_map(mjcf, i) for i in fields if is_level(mjcf, i))
+    return tuple(_height_map(mjcf, i, names, X) for i in fields if (X := fixed_pose(mjcf, i)) is not None)
 
 
-def _height_map(mjcf: Compiled, geom: int) -> HeightMap:
+def _height_map(mjcf: Compiled, geom: int, names: Names, X: Pose) -> HeightMap:
     m = mjcf.m
-    field, place = int(m.geom_dataid[geom]), np.array(m.geom_pos[geom])
+    field, body = int(m.geom_dataid[geom]), int(m.geom_bodyid[geom])
     rows, columns, start = int(m.hfield_nrow[field]), int(m.hfield_ncol[field]), int(m.hfield_adr[field])
-    half_x, half_y, top, _ = (float(x) for x in m.hfield_size[field])
+    half_x, half_y, top, base = (float(x) for x in m.hfield_size[field])
     data = np.array(m.hfield_data[start : start + rows * columns], float).reshape(rows, columns)  # rows along y
     return HeightMap(
         mjcf.name("geom", geom) or f"height field {field + 1}",
-        place[0] + np.linspace(-half_x, half_x, columns),
-        place[1] + np.linspace(-half_y, half_y, rows),
-        place[2] + top * data.T,
+        names.bodies[body],
+        X,
+        np.linspace(-half_x, half_x, columns),
+        np.linspace(-half_y, half_y, rows),
+        top * data.T,
+        base,
         surface_of(mjcf, geom),
     )
 

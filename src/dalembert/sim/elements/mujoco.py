@@ -15,6 +15,7 @@ from dalembert.contact.candidates import WORLD
 from dalembert.contact.gathering import Motions
 from dalembert.contact.mujoco_candidates import MujocoPatch, mujoco_candidates
 from dalembert.contact.mujoco_gathering import SLOTS, MujocoGathering, Slots
+from dalembert.contact.mujoco_heights import MOST_PRISMS
 from dalembert.contact.mujoco_joints import Soft, soft_rows
 from dalembert.contact.mujoco_points import Point
 from dalembert.contact.mujoco_rows import Block, Contacts, contact_block
@@ -24,7 +25,7 @@ from dalembert.contact.rows import point_motion
 from dalembert.linear import factor, sparse_product
 from dalembert.math import where
 from dalembert.model import Model
-from dalembert.model.mujoco import Mujoco
+from dalembert.model.mujoco import HeightMap, Mujoco
 
 from .base import Action, Element, Situation
 
@@ -84,6 +85,13 @@ class MujocoConstraints(Element):
     def slots(self) -> int:
         """How many contacts there is room for, where they are gathered."""
         return min(SLOTS, len(self.names))
+
+    @property
+    def room(self) -> str:
+        """What there is no room for where accelerations are NaN."""
+        heights = any(isinstance(patch.a, HeightMap) for patch in self.patches)
+        prisms = f", or shapes are near more than {MOST_PRISMS} prisms of a height field" if heights else ""
+        return f"more than {self.slots} points touch{prisms}, for which there is no room"
 
     def determinants(self) -> tuple[Any, ...]:
         """All that its code depends on, in few objects."""
@@ -222,6 +230,7 @@ def mujoco_constraints(model: Model, contact: Contact, step: float | None) -> Mu
         shortest = SHORTEST * (option.timestep if step is None else float(step)) if option.refsafe else 0.0
         patches = mujoco_candidates(model, contact)
         rows = soft_rows(model, mujoco, mobility(model))
-        gathers = sum(len(patch.names) for patch in patches) > FEW
+        on_heights = any(isinstance(patch.a, HeightMap) for patch in patches)  # of which most prisms are far away
+        gathers = on_heights or sum(len(patch.names) for patch in patches) > FEW
         known[key] = MujocoConstraints(contact, patches, rows, option.cone, option.impratio, shortest, gathers)
     return known[key]

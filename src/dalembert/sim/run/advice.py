@@ -103,8 +103,7 @@ def why_and_what(
         by_law = system.law is not None or system.driven
         remedy = "; ".join([*remarks, _shorter_with_contact(advice, step, by_law)])
     elif system.soft is not None and system.soft.gathers:
-        room = f"more than {system.soft.slots} points touch, for which there is no room (name the pairs that matter)"
-        remedy = f"either {room}, or the step of {step:g} s is too long"
+        remedy = f"either {system.soft.room} (name the pairs that matter), or the step of {step:g} s is too long"
     elif adapts:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
     elif integrator.residual is not None:

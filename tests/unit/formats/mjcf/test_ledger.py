@@ -141,7 +141,7 @@ INFOS = {
             '<geom type="hfield" hfield="h"/>' + ARM,
             before='<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>',
         ),
-        "<geom>: height field; kept as robot.terrain",
+        "<geom>: height field; kept for .* and as robot.terrain",
     ),
     "solver": (mujoco(before='<option timestep="0.1"/>'), "<option>: options of MuJoCo's solver: .* kept for Contact"),
     "no gravity": (
