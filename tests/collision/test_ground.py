@@ -136,3 +136,11 @@ def test_a_vertex_of_a_hull_is_one_candidate():
         X = random_pose(rng)
         near = [w for w in ground_points(ROCK, X, as_ground(0.0)) if w.distance < 0.5 * FAR]
         assert len({tuple(w.a) for w in near}) == len(near) <= 4
+
+
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
+def test_height_fields_have_no_holes(hole: float) -> None:
+    heights = np.zeros((3, 4))
+    heights[1, 2] = hole
+    with pytest.raises(DalembertError, match=r"1 of 12 heights are not finite, as z\[1, 2\]"):
+        HeightField(np.arange(3.0), np.arange(4.0), heights)

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot, scene
 from dalembert.contact.meshes import mesh_remarks
-from dalembert.model.geometry import Box, Polyhedron, Sphere
+from dalembert.model.geometry import Box, Plane, Polyhedron, Sphere
 from loose_bodies import ball, box, standing
 from tolerances import CONTACT_SOLVER, ITERATED
 
@@ -27,6 +27,8 @@ from tolerances import CONTACT_SOLVER, ITERATED
         ({"materials": "rubber"}, "expected a dict"),
         ({"ground": 0.0, "terrain": lambda x, y: 0.0}, "both given"),
         ({"terrain": 3.0}, "expected a function"),
+        ({"ground": None}, "ground=None is no ground"),
+        ({"ground": None, "pairs": [("a", "ground")]}, "ground=None is no ground"),
         ({"model": "mujco"}, "mujoco"),
         ({"pairs": "everything"}, "ground"),
         ({"pairs": [("a", "a")]}, "two different names"),
@@ -180,3 +182,45 @@ def test_what_stands_in_the_world_and_is_not_touched_is_named() -> None:
 def test_terrains_that_are_no_function_of_two_numbers(terrain, said: str) -> None:
     with pytest.raises(DalembertError, match=said):
         box().rollout(*standing(1.0), contact=Contact(terrain=terrain))
+
+
+def test_no_ground_is_none() -> None:
+    """Two balls without weight: one falls past z = 0."""
+    builder = ModelBuilder("balls", gravity=(0.0, 0.0, 0.0))
+    for k in range(2):
+        builder.add_body(f"ball{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+        builder.add_geometry(Sphere(0.1), body=f"ball{k}", role="collision")
+    q, v = builder.build().neutral(), np.zeros(12)
+    q[2], q[9], v[5] = 1.0, 5.0, -2.0
+    end = builder.build().rollout(q, v, step=2e-3, steps=1000, contact=Contact(ground=None, pairs="all"))
+    assert end.q[2] == pytest.approx(-3.0, abs=ITERATED)
+
+
+def planar(*planes: tuple[tuple[float, ...], tuple[float, ...]]) -> Robot:
+    """A ball of 0.1 m above planes, each with a point and a normal."""
+    builder = ModelBuilder("planar")
+    builder.add_body("room", parent="world", joint="fixed")
+    for k, (point, normal) in enumerate(planes):
+        builder.add_geometry(Plane(normal), body="room", xyz=point, name=f"plane{k}", role="collision")
+    builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 4e-3)
+    builder.add_geometry(Sphere(0.1), body="ball", role="collision")
+    return builder.build()
+
+
+@pytest.mark.parametrize("model", ["rigid", "compliant"])
+def test_a_plane_of_the_file_is_the_ground(model: str) -> None:
+    robot = planar(((0.0, 0.0, 0.5), (0.0, 0.0, 1.0)))
+    assert robot.contact_dynamics(*standing(0.7), np.zeros(6), contact=Contact(model=model)).gap == pytest.approx(0.1)
+    slope = planar(((0.0, 0.0, 0.0), (0.6, 0.0, 0.8)))
+    found = slope.contact_dynamics(*standing(1.0), np.zeros(6), contact=Contact(model=model))
+    assert found.gap == pytest.approx(0.7)
+    run = robot.simulate(*standing(0.7), 0.01, contact=Contact(ground=0.0, model=model))
+    assert any("'plane0', a plane of the robot's file" in line for line in run.log)
+    assert run.contacts.gap[0, 0] == pytest.approx(0.6)
+
+
+def test_several_planes_are_refused() -> None:
+    robot = planar(((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), ((-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)))
+    with pytest.raises(DalembertError, match="several planes"):
+        robot.rollout(*standing(0.5), step=2e-3, steps=1, contact=Contact())
+    assert robot.rollout(*standing(0.1), step=2e-3, steps=1, contact=Contact(ground=0.0)).q[2] > 0.09

@@ -123,6 +123,12 @@ class HeightField(Ground):
         for name in ("xs", "ys", "z"):
             object.__setattr__(self, name, np.array(getattr(self, name), float))
         interp2(0.0, 0.0, self.xs, self.ys, self.z)  # checks the numbers
+        holes = np.argwhere(~np.isfinite(self.z))
+        if len(holes):
+            raise DalembertError(
+                f"HeightField: {len(holes)} of {self.z.size} heights are not finite, as z[{holes[0][0]}, {holes[0][1]}]"
+                ": fill them with those of their neighbours"
+            )
 
     def tangent(self, point: np.ndarray) -> tuple[Any, np.ndarray]:
         return Terrain(self).tangent(point)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import integrate, neutral, poses
-from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_points, pair_points
+from dalembert.collision import Ground, HalfSpace, Witness, ground_points, pair_points
 from dalembert.collision.groups import alike, alike_in_pairs
 from dalembert.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
@@ -29,6 +29,7 @@ from dalembert.spatial import Pose
 
 from .contact import DEFAULTS, GROUND, Contact
 from .laws import FILE, GROUND_SIDE, MATERIAL, ContactLaw, Laws, Side
+from .planes import ground_of, moves
 from .thickness import thickness
 
 WORLD = -1  # instead of a body's number
@@ -137,7 +138,7 @@ def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
 
 def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
     pairs, laws = touching(model, contact)
-    ground = as_ground(contact.ground if contact.terrain is None else contact.terrain) if contact.has_ground else None
+    ground = ground_of(model, contact)
     patches = []
     for a, b in pairs:
         if b is None:
@@ -226,17 +227,12 @@ def named_shapes(model: Model) -> Iterator[NamedShape]:
                 yield NamedShape(name, part.name, body, geometry, part.placement @ geometry.placement)
 
 
-def moves(model: Model, body: Body) -> bool:
-    """Whether a joint that moves carries a body."""
-    return body.joint.nv > 0 or (body.parent >= 0 and moves(model, model.bodies[body.parent]))
-
-
 def levelled(model: Model, contact: Contact) -> frozenset[int]:
     """The bodies that keep their distance from a plane ground whatever the joints do, as a link on an upright axis.
 
     Each joint that carries them turns about the ground's normal and shifts across it, which none of them changes.
     """
-    ground = as_ground(contact.ground) if contact.has_ground and contact.terrain is None else None
+    ground = ground_of(model, contact)
     if not isinstance(ground, HalfSpace):
         return frozenset()
     n, level = np.asarray(ground.normal, float), set[int]()
@@ -267,7 +263,8 @@ def in_the_ground(model: Model, contact: Contact, q: np.ndarray) -> list[str]:
     level = levelled(model, contact)
     if not level:
         return []
-    ground, X = as_ground(contact.ground), poses(model, q)
+    ground, X = ground_of(model, contact), poses(model, q)
+    assert ground is not None
     return [
         shape.name
         for shape in named_shapes(model)

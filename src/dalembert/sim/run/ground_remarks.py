@@ -12,6 +12,7 @@ from dalembert.contact import Contact, Patch, candidates
 from dalembert.contact.bounds import body_radius, deepest
 from dalembert.contact.candidates import in_the_ground, law_sources, moves, named_shapes
 from dalembert.contact.meshes import mesh_remarks
+from dalembert.contact.planes import left_out
 from dalembert.model import Model
 from dalembert.model.geometry import Plane
 
@@ -34,6 +35,10 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.nda
     if names := _left_out(model, contact):
         listed = ", ".join([*map(repr, names[:3]), *([f"… {len(names)} in all"] if len(names) > 3 else [])])
         remarks.append(f"contact: pairs='ground' leaves out what stands in the world ({listed}): pairs='all' takes it")
+    if names := left_out(model, contact):
+        remarks.append(
+            f"contact: {', '.join(map(repr, names))}, a plane of the robot's file, is left out: it is not the ground"
+        )
     if names := in_the_ground(model, contact, q):
         remarks.append(
             f"contact: {', '.join(map(repr, names))} stays in the ground, however the joints move, and is left out"
