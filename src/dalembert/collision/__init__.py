@@ -9,6 +9,7 @@ In the order of reading:
     conditional                     work that is skipped in states that do not need it
     polish, curvature               answers made exact, and their slopes
     patches → passing               several points of two faces; shapes that meet or pass each other within a step
+    prisms                          small hulls below the triangles of a height field
     ground, candidates              the ground, and the points of each shape that may touch it
     pairs, bounds, broad, groups    which shapes can touch, which pairs come near, many pairs in one loop
 """

@@ -34,7 +34,7 @@ from .one_contact import (
     stopped_impulse,
     was_stuck,
 )
-from .turning import Nearby, Turned, Turning, most_turned, robot_rows, turned_too_far, where_fast
+from .turning import STILL, Nearby, Turned, Turning, may_turn_into, most_turned, robot_rows, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .system import System
@@ -53,9 +53,9 @@ class Faces(NamedTuple):
 class Touching(NamedTuple):
     """k contacts: gap (k,) [m], J (3 k, nv) of their velocities, laws, and what the step before left of them.
 
-    moments: (contact, axis) of friction about axes, and spin (m, nv) of them. thin:
-    thicknesses [m], see `passed`; normals (k, 3); places (k, 3); bodies (k, 2):
-    numbers of both of each. faces: rows of contacts and moments by pairs of bodies, where these have fewer.
+    moments: (contact, axis) of friction about axes, and spin (m, nv) of them. thin: thicknesses [m], see `passed`;
+    normals (k, 3). places (k, 3) and bodies (k, 2), numbers of both of each: None where nothing can turn too far for
+    the step to follow it. faces: rows of contacts and moments by pairs of bodies, where these have fewer.
     """
 
     gap: np.ndarray
@@ -66,8 +66,8 @@ class Touching(NamedTuple):
     memory: Memory
     thin: Sequence[Any]
     normals: np.ndarray
-    places: np.ndarray
-    bodies: np.ndarray
+    places: np.ndarray | None = None
+    bodies: np.ndarray | None = None
     faces: Faces | None = None
 
 
@@ -87,10 +87,11 @@ def every_candidate(element: RigidContact, at: Situated) -> Touching:
         used = nonzeros(P).any(axis=0)
         if used.sum() < model.nv and _independent(motions.B[used]):
             faces = Faces(P[:, used], motions.B[used])
+    contacts = touching.gap, touching.J, element.laws, moments, spin, at.memory, element.thin, touching.axes[:, 0]
+    if not any(map(may_turn_into, element.patches)):
+        return Touching(*contacts, faces=faces)
     bodies = np.array([(patch.first, patch.second) for patch in element.patches for _ in patch.names], float)
-    normals = touching.axes[:, 0]
-    contacts = touching.gap, touching.J, element.laws, moments, spin, at.memory, element.thin
-    return Touching(*contacts, normals, touching.position, bodies, faces)
+    return Touching(*contacts, touching.position, bodies, faces)
 
 
 def _independent(B: np.ndarray) -> bool:
@@ -234,12 +235,15 @@ class EachContact(ContactImpulses):
 
     def _turned(self, v1: np.ndarray, p: np.ndarray) -> Turned:
         """What turns too far at v1 (nv,), after impulses p (3 k,), for the step to follow it."""
+        places, bodies = self.touching.places, self.touching.bodies
+        if places is None or bodies is None:
+            return STILL
 
         def at_length() -> Turned:
             model, q, at = self.bodies.model, self.bodies.q, self.touching
             X = poses(model, q)
             table = robot_rows(Turning(model, model.bodies, self.element.patches), X, Motions(model, X, q), v1)
-            return turned_too_far(self.h, table, Nearby(at.bodies, at.normals, at.places, at.gap, p[::3]))
+            return turned_too_far(self.h, table, Nearby(bodies, at.normals, places, at.gap, p[::3]))
 
         return where_fast(most_turned(self.h, v1, self.bodies.model), at_length)
 

@@ -107,14 +107,13 @@ class LimbImpulses:
     def solved(self, numbers: np.ndarray, points: Points, motions: Motions) -> Solved:
         """With the candidates with numbers (k,) in places, and the memory for the next step as slots have it."""
         gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
-        rows, gaps, normals, positions = [], [], [], []
+        rows, gaps, normals = [], [], []
         for (members, _), number in zip(self.places, numbers, strict=True):
             at = Points(*(_selected(x, members, number) for x in points if x is not None))
             axes = tangent_frame(at.normal)
             rows.append(motions.rows(self._signs(members, number), axes, at.position, turning, at.aside))
             gaps.append(at.gap)
             normals.append(axes[0])
-            positions.append(at.position)
         each = np.array(rows)
         memory, nv = self.at.memory, self.system.model.nv
         last = self._last(numbers)
@@ -132,9 +131,7 @@ class LimbImpulses:
                 approach=last["approach"].ravel(),
             ),
             [np.inf] * k,  # they are of the ground
-            np.array(normals),
-            np.array(positions),
-            np.array([lookup(gathering.bodies, number) for number in numbers]),
+            np.array(normals),  # where something turns too far, this solution is not taken
         )
         solution = EachContact(self.system, self.element, self.at, touching).solved()
         return solution._replace(memory=self._in_slots(solution.memory, numbers))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.collision import HalfSpace
 from dalembert.collision.groups import pose_numbers, pose_of
 from dalembert.contact import Patch
 from dalembert.contact.bounds import bounded
@@ -129,6 +130,11 @@ def turned_too_far(h: Any, table: np.ndarray, contacts: Nearby, count: Any = Non
 
     end = visit(one, contacts._asdict(), table, contacts.bodies, carry=STILL._asdict(), count=count)
     return Turned(*(end[name] for name in Turned._fields))
+
+
+def may_turn_into(patch: Patch) -> bool:
+    """Whether a shape may be elsewhere than its points go, when it turns: not a ball on level or sloping ground."""
+    return not (isinstance(patch.shape, Sphere) and isinstance(patch.ground, HalfSpace))
 
 
 def robot_rows(turning: Turning, X: Sequence[Pose], motions: Motions, v: np.ndarray) -> np.ndarray:
