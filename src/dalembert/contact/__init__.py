@@ -3,6 +3,7 @@
 In the order of reading:
 
     contact, materials, laws     settings as people write them; which numbers hold between two shapes
+    planes                       the ground: that which is stated, or a plane of the robot's file
     candidates → meshes          which points of a robot may touch, with gap and normal; meshes as convex hulls
     rows                         velocities of touching points as rows of the robot's velocities
     compliant                    forces of springs and smooth friction
