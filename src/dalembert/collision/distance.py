@@ -38,18 +38,14 @@ from .witness import Witness, chosen, inflated, nearer
 
 
 class Level(NamedTuple):
-    """A distance, of the size of two flat shapes, up to which they count as touching, with the normal of a face if
-    there is one: the direction between points so near to each other is rounding, and equal faces would take turns.
-
-    double, single: in either precision.
-    """
+    """A difference in height, as a share of a size, that counts as none: in double and in single precision."""
 
     double: float
     single: float
 
-    def of(self, distance: Any, size: Any) -> Any:
-        """For two shapes of a size [m]; distance: a number that tells the precision."""
-        return where(is_precise(1.0 + absolute(distance)), self.double, self.single) * size
+    def of(self, number: Any, size: Any) -> Any:
+        """For a size [m]; number: any that the program computes, which tells its precision."""
+        return where(is_precise(1.0 + absolute(number)), self.double, self.single) * size
 
 
 EXACT = Level(0.0, 0.0)
@@ -93,7 +89,11 @@ def core(shape: Any) -> tuple[Any, Any]:
 
 
 def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT) -> Witness:
-    """The witness of two cores, in A's frame."""
+    """The witness of two cores, in A's frame.
+
+    level: flat shapes nearer than this touch, with the normal of a face if there is one: the direction between points
+    so near to each other is rounding, and equal faces would take turns.
+    """
     match a, b:
         case Segment(), Segment():
             return _segments(a, b, X_AB)
