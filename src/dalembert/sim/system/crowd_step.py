@@ -261,16 +261,16 @@ class CrowdImpulses(ContactImpulses):
         twists, loose = self.motions.twists(v1), MOTION.named(self.moving.motion)["before"] + self.loose_changes
         of_links = [twists[body.index] for body in self.link_bodies]
         spins = np.array([*loose[:, 3:], *(twist[:3] for twist in of_links)])
-        poses = self.moving.placed[: len(spins), :12]
-        places = zip(of_links, poses[len(loose) :], strict=True)
-        origins = [twist[3:] + cross(twist[:3], x[9:] - self.motions.reference) for twist, x in places]
-        table = self.turning.rows(poses, spins, np.array([*loose[:, :3], *origins]))
 
         def at_length() -> Turned:
+            poses = self.moving.placed[: len(spins), :12]
+            places = zip(of_links, poses[len(loose) :], strict=True)
+            origins = [twist[3:] + cross(twist[:3], x[9:] - self.motions.reference) for twist, x in places]
+            table = self.turning.rows(poses, spins, np.array([*loose[:, :3], *origins]))
             kinds = zip(self.kinds, p, strict=True)
             return reduce(Turned.worse, [kind.turned(table, impulses) for kind, impulses in kinds])
 
-        return where_fast(self.turning.angle(self.h, table), at_length)
+        return where_fast(self.turning.most(self.h, spins), at_length)
 
     def whole_work(self, v: np.ndarray, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
         """The change of each account of the ledger in the step [J], at velocities (nv,) of all bodies."""

@@ -229,8 +229,11 @@ class SceneImpulses:
         before = self.memory
         crowded = where(self.touching.lost > 0.0, 1.0, 0.0)
         turning, after = self.bodies.turning, MOTION.named(self.moving.motion)["before"] + self.moving.changes(w)
-        spinning = turning.rows(self.moving.placed[: len(after), :12], after[:, 3:], after[:, :3])
-        turned = where_fast(turning.angle(self.h, spinning), lambda: self.turned(spinning, p))
+
+        def too_far() -> Turned:
+            return self.turned(turning.rows(self.moving.placed[:-1, :12], after[:, 3:], after[:, :3]), p)
+
+        turned = where_fast(turning.most(self.h, after[:, 3:]), too_far)
         numbers = counts(before, solution, largest_size(columns["passed"], count), turned)
         numbers["unsettled"] = maximum(numbers["unsettled"], before.unsettled + crowded)
         memory = Memory(

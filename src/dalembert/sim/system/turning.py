@@ -73,9 +73,12 @@ class Turning:
         names = "centre", "radius", "axis", "uneven", "loose"
         self.facts = {name: np.array(x) for name, x in zip(names, zip(*facts, strict=True), strict=True)}
 
-    def angle(self, h: Any, table: np.ndarray) -> Any:
-        """The most that the shape of a body turns in a step [rad]; table: `rows`."""
-        squares = mapped(lambda x: {"square": dot(x, x)}, {"spins": table[:, :3]})["square"]
+    def most(self, h: Any, spins: np.ndarray) -> Any:
+        """A bound for the angle by which the shape of a body turns in a step [rad]; spins (n, 3) [rad/s]."""
+        if not self.facts["uneven"].any():
+            return 0.0
+        items = {"spin": spins, "uneven": self.facts["uneven"]}
+        squares = mapped(lambda spin, uneven: {"square": uneven * dot(spin, spin)}, items)["square"]
         return h * sqrt(reduce(maximum, squares) + TINY)
 
     def rows(self, poses: np.ndarray, spins: np.ndarray, velocities: np.ndarray) -> np.ndarray:
@@ -148,6 +151,8 @@ def robot_rows(turning: Turning, X: Sequence[Pose], motions: Motions, v: np.ndar
 
 def where_fast(angle: Any, then: Callable[[], Turned]) -> Turned:
     """What `then` finds, where something may turn by more than is followed: by at most `angle` [rad]."""
+    if isinstance(angle, float) and angle <= FOLLOWED:
+        return STILL
     return Turned(**branch(angle > FOLLOWED, lambda: then()._asdict(), STILL._asdict()))
 
 
