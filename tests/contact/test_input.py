@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -217,6 +220,16 @@ def test_a_plane_of_the_file_is_the_ground(model: str) -> None:
     run = robot.simulate(*standing(0.7), 0.01, contact=Contact(ground=0.0, model=model))
     assert any("'plane0', a plane of the robot's file" in line for line in run.log)
     assert run.contacts.gap[0, 0] == pytest.approx(0.6)
+
+
+def test_the_plane_of_the_file_is_another_ground_than_a_floor_at_0() -> None:
+    """Also for what is kept by equal settings, after a copy, and in another process."""
+    robot, silent = planar(((0.0, 0.0, 0.5), (0.0, 0.0, 1.0))), Contact()
+    assert silent != Contact(ground=0.0) and silent == Contact(ground="file")
+    for same in (silent, pickle.loads(pickle.dumps(silent)), replace(silent, friction=0.3)):
+        assert robot.contact_dynamics(*standing(0.7), np.zeros(6), contact=same).gap == pytest.approx(0.1)
+    with pytest.raises(DalembertError, match="ground is 'flie', expected a finite number"):
+        Contact(ground="flie")
 
 
 def test_several_planes_are_refused() -> None:

@@ -17,7 +17,7 @@ MODELS = ("rigid", "compliant", "mujoco")
 PAIRS = ("ground", "all", "file")
 FRICTION_MODELS = ("regularised", "bristle")
 GROUND = "ground"  # its name in pairs
-FLOOR = np.float64(0.0)  # the ground where none is stated: this object; a plane of the robot's file takes its place
+FILE = "file"  # the ground where none is stated: a plane of the robot's file, else a floor at 0
 DEFAULT = "default"  # in a table of numbers, for all that it does not name
 DEFAULTS = {  # where neither the contact nor the robot's file says anything
     "friction": 0.6,
@@ -51,10 +51,11 @@ Setting = float | Mapping[Any, float] | None
 class Contact:
     """The collision shapes of a robot against the ground and, if asked for, against each other.
 
-    ground: height of a level floor [m], None: there is none; terrain: in its place, a function z(x, y) of arithmetic
-    and `dalembert.math`, or a `collision.HeightField`; neither: a plane of the robot's file, else a floor at 0, unless
-    `pairs` lists pairs without "ground". pairs: "ground", every shape against it; "all", also bodies against each
-    other, apart from those that a joint connects; or a list of pairs of names of bodies, links or shapes, or "ground".
+    ground: height of a level floor [m], None: there is none; "file": a plane of the robot's file, else a floor at 0,
+    unless `pairs` lists pairs without "ground". terrain: in its place, a function z(x, y) of arithmetic and
+    `dalembert.math`, or a `collision.HeightField`. pairs: "ground", every shape against it; "all", also bodies against
+    each other, apart from those that a joint connects; or a list of pairs of names of bodies, links or shapes, or
+    "ground".
 
     model: "rigid", exact laws of contact in time steps; "compliant", forces of springs and smooth friction; "mujoco",
     MuJoCo's soft constraints with the parameters of an MJCF file, all its pairs by default (pairs="file").
@@ -76,7 +77,7 @@ class Contact:
     that grows with the slip: 0.7 of its full value at slip_speed [m/s].
     """
 
-    ground: float | None = FLOOR
+    ground: float | str | None = FILE
     friction: Setting = None
     terrain: Callable[[Any, Any], Any] | Ground | None = None
     pairs: str | Sequence[tuple[str, str]] | None = None
@@ -99,7 +100,7 @@ class Contact:
             raise unknown("model", self.model, MODELS, "Contact")
         if self.friction_model not in FRICTION_MODELS:
             raise unknown("friction_model", self.friction_model, FRICTION_MODELS, "Contact")
-        stated = self.ground is not FLOOR
+        stated = self.ground != FILE
         if stated and self.ground is not None and self.terrain is not None:
             raise DalembertError("Contact: ground and terrain are both given, expected one of them")
         if self.terrain is not None and not callable(self.terrain) and not isinstance(self.terrain, Ground):
@@ -113,7 +114,7 @@ class Contact:
             raise DalembertError("Contact: pairs='file' belongs to model='mujoco': write 'ground' or 'all'")
         if not stated:
             level = self.model != "mujoco" and self.terrain is None and self.mentions_ground
-            object.__setattr__(self, "ground", FLOOR if level else None)
+            object.__setattr__(self, "ground", FILE if level else None)
         elif self.model != "mujoco" and not self.has_ground and self.pairs != "all" and self.mentions_ground:
             raise DalembertError(
                 "Contact: ground=None is no ground, but pairs has it: write pairs='all', pairs of bodies, or a height"
@@ -139,7 +140,7 @@ class Contact:
         return self.ground is not None or self.terrain is not None
 
     def _check_numbers(self) -> None:
-        if self.ground is not None and self.ground is not FLOOR:
+        if self.ground is not None and self.ground != FILE:
             object.__setattr__(self, "ground", _number("ground", self.ground))
         for name in ("slip_speed", "tolerance", "recovery_speed", "rest_speed"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))

@@ -160,7 +160,7 @@ def _floor(model: Model, contact: Contact) -> list[Solid]:
     silent = contact.ground is None and (model.mujoco is not None or not contact.mentions_ground)
     if contact.terrain is not None or silent:
         return []
-    placement = Pose(np.eye(3), np.array([0.0, 0.0, contact.ground or 0.0]))
+    placement = Pose(np.eye(3), np.array([0.0, 0.0, float(contact.ground or 0.0)]))
     return [Solid(GROUND, GROUND, None, Plane(NORMAL), placement, Surface())]
 
 

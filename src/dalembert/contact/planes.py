@@ -11,7 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Plane
 
-from .contact import FLOOR, Contact
+from .contact import FILE, Contact
 
 SAME = 1e-9  # [m], and of a direction: planes that are one
 
@@ -22,9 +22,11 @@ def ground_of(model: Model, contact: Contact) -> Ground | None:
         return as_ground(contact.terrain)
     if contact.ground is None:
         return None
-    planes = planes_of(model) if contact.ground is FLOOR else {}
-    if not planes:
+    if contact.ground != FILE:
         return as_ground(float(contact.ground))
+    planes = planes_of(model)
+    if not planes:
+        return as_ground(0.0)
     (_, first), *others = planes.items()
     if not all(_same(first, other) for _, other in others):
         raise DalembertError(
