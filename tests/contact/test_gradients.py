@@ -109,7 +109,7 @@ def test_velocities_have_slopes_where_forces_are_shared_in_many_ways() -> None:
 
 
 def test_steps_that_did_not_settle_have_no_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.linear import iteration
+    from dalembert.contact.solver import iteration
 
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
     monkeypatch.setattr(iteration, "SWEEPS", 1)

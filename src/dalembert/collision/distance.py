@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.linear import is_precise
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, maximum, sqrt, where
+from dalembert.math.elementary import is_precise
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot

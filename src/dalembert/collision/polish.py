@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.linear import is_precise
 from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_not, logical_or, maximum, repeat, sqrt, where
+from dalembert.math.elementary import is_precise
 from dalembert.model.geometry import Box, Cone, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot

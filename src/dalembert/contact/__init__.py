@@ -15,6 +15,7 @@ that may touch in it:
     thickness                    how thin shapes are, which a fast body may pass through
     bounds, scene                pairs whose bounds come near each other, of loose bodies and of links
 
+    solver                       impulses that put contacts, stops and dry friction on their laws
     support                      zero-moment point and support polygon
     mujoco_*                     MuJoCo's model: mujoco_candidates → mujoco_points, …, mujoco_rows → mujoco_solver
 """

@@ -18,7 +18,7 @@ from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.execute import RecentSame
-from dalembert.linear import Columns, coloured, ordered
+from dalembert.linear import Columns
 from dalembert.math import lookup, minimum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Closure, Model
@@ -29,6 +29,7 @@ from dalembert.spatial.vectors import dot
 from .bounds import Solid, bounded
 from .candidates import WORLD, Patch, like, moves
 from .gathering import NEAR, NOWHERE
+from .solver import coloured, ordered
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
 PAIRS = 250  # of a kind: as many have room in any case

@@ -17,9 +17,9 @@ import numpy as np
 
 from dalembert.math import lookup, map, repeat, take, visit, where
 
-from .arrays import NOTHING
 from .general import solve
 
+NOTHING = np.zeros((1, 1))  # the table of a visit that needs none
 SIZE = 6
 SUBTRACTED, MULTIPLIED, INVERTED = 0.0, 1.0, 2.0  # kinds of operations
 

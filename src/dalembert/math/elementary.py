@@ -154,3 +154,11 @@ def product(A: Any, B: Any) -> Any:
         if hasattr(x, "__traced__"):
             return x.__product__(A, B)
     return A @ B
+
+
+RESOLVED = 1e-12  # a share of numbers that float64 keeps and float32 loses
+
+
+def is_precise(x: Any) -> Any:
+    """Whether a program computes in float64, told by a number x above 0 that it computes."""
+    return x + RESOLVED * x > x

@@ -16,7 +16,8 @@ from dalembert.algorithms.coupled import MassSolver
 from dalembert.contact import Patch
 from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, points
 from dalembert.contact.rows import contact_rows, tangent_frame
-from dalembert.linear import Carrier, LoopedContacts, constraint_impulses, factor, gram, looped_impulses, sparse_product
+from dalembert.contact.solver import Carrier, LoopedContacts, constraint_impulses, looped_impulses
+from dalembert.linear import factor, gram, sparse_product
 from dalembert.math import logical_and, logical_or, maximum, scan, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model

@@ -9,7 +9,7 @@ and `friction` (of joints), `drive` and `actuators` (motors), `fields` and `surr
 (conditions as expressions). `contact` → `patch_facts` and `mujoco` are the elements of `dalembert.Contact`.
 """
 
-from dalembert.linear import Law
+from dalembert.contact.solver import Law
 
 from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
 from .actuators import Actuators

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dalembert.contact.solver import ANY, Law
 from dalembert.errors import DalembertError
-from dalembert.linear import ANY, Law, sparse_product
+from dalembert.linear import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, minimum, where
 

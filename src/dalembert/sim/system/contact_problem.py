@@ -12,7 +12,8 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms.gather import gathered
 from dalembert.algorithms.passive import dissipation
-from dalembert.linear import ANY, Carrier, ConstraintImpulses, factor, is_zero, nonzeros, sparse_product
+from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses
+from dalembert.linear import factor, is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, maximum, repeat, sqrt, where
 from dalembert.model.aligned import AlignedFrames

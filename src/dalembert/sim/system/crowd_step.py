@@ -19,7 +19,7 @@ from dalembert.contact.bounds import body_radius
 from dalembert.contact.gathering import Motions, freedom_signs, law_of, number_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
-from dalembert.linear import (
+from dalembert.contact.solver import (
     Carrier,
     ConstraintImpulses,
     CrowdProblem,
@@ -30,7 +30,7 @@ from dalembert.linear import (
     largest_size,
     solved_crowd,
 )
-from dalembert.linear.arrays import NOTHING
+from dalembert.contact.solver.arrays import NOTHING
 from dalembert.math import abs as absolute
 from dalembert.math import lookup, maximum, sqrt, visit, where
 from dalembert.spatial import cross

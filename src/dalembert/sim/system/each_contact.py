@@ -12,7 +12,8 @@ from dalembert.algorithms import poses
 from dalembert.contact import ContactLaw
 from dalembert.contact.gathering import Motions, tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
-from dalembert.linear import Carrier, Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
+from dalembert.contact.solver import Carrier, Law, Moment, constraint_impulses, impulses_from_rest
+from dalembert.linear import nonzeros, sparse_product
 from dalembert.math import branch, clip, maximum, where
 
 from ..elements.contact import Memory, RigidContact

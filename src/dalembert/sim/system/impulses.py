@@ -14,22 +14,8 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.coupled import MassSolver
-from dalembert.linear import (
-    ANY,
-    Carrier,
-    DryFriction,
-    Factor,
-    Law,
-    SharingFactor,
-    constraint_impulses,
-    factor_semidefinite,
-    gram,
-    is_zero,
-    nonzeros,
-    row_impulse,
-    sparse_product,
-    with_dry_friction,
-)
+from dalembert.contact.solver import ANY, Carrier, DryFriction, Law, constraint_impulses, row_impulse, with_dry_friction
+from dalembert.linear import Factor, SharingFactor, factor_semidefinite, gram, is_zero, nonzeros, sparse_product
 from dalembert.math import maximum
 
 if TYPE_CHECKING:

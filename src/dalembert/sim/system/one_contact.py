@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.contact import Contact, ContactLaw
-from dalembert.linear import ANY, is_precise, is_zero, sparse_product
-from dalembert.linear.cones import TINY
+from dalembert.contact.solver import ANY
+from dalembert.contact.solver.cones import TINY
+from dalembert.linear import is_zero, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, minimum, sqrt, where
 from dalembert.math import map as mapped
+from dalembert.math.elementary import is_precise
 
 from ..elements.contact import Memory, RigidContact
 from .impulses import RECOVERED

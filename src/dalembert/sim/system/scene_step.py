@@ -16,17 +16,17 @@ from dalembert.contact.bounds import body_radius, possible_motion
 from dalembert.contact.gathering import known_before, law_of, number_of
 from dalembert.contact.rows import tangent_frame
 from dalembert.contact.scene import Scene, Touching
-from dalembert.linear import (
+from dalembert.contact.solver import (
     BodyContacts,
     ConstraintImpulses,
     Sweeps,
     by_contact,
     flat,
     largest_size,
-    nonzeros,
     solved_bodies,
 )
-from dalembert.linear.arrays import NOTHING
+from dalembert.contact.solver.arrays import NOTHING
+from dalembert.linear import nonzeros
 from dalembert.math import clip, logical_and, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross, so3

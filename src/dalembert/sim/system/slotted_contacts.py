@@ -12,7 +12,8 @@ import numpy as np
 
 from dalembert.contact.gathering import NOBODY, Slot, known_before, number_of
 from dalembert.contact.rows import tangent_frame
-from dalembert.linear import Columns, ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
+from dalembert.contact.solver import ConstraintImpulses, LoopedContacts, looped_impulses
+from dalembert.linear import Columns, sparse_product
 from dalembert.math import clip, lookup, maximum, visit, where
 from dalembert.math import map as mapped
 

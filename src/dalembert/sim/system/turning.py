@@ -19,8 +19,8 @@ from dalembert.contact import Patch
 from dalembert.contact.bounds import bounded
 from dalembert.contact.gathering import Motions
 from dalembert.contact.scene import is_loose
+from dalembert.contact.solver.cones import TINY
 from dalembert.contact.thickness import inner_radius
-from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, maximum, minimum, sqrt, visit, where
 from dalembert.math import map as mapped

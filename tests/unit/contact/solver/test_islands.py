@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dalembert.contact.solver.islands import labels_of, unsettled_part
 from dalembert.linear.block_elimination import SIZE, block_pattern, solve_blocks
-from dalembert.linear.islands import labels_of, unsettled_part
 from tolerances import RECURSION, assert_close
 
 NONE = 7.0  # the number of what does not move, beside bodies 0 to 6

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.zeros import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, minimum, repeat, where
+from dalembert.math.elementary import is_precise
 
 from .row_laws import ANY
-from .zeros import sparse_product
 
 SWEEPS, STEPS, MOST_STEPS = 12, 50, 150  # at most: sweeps, and Newton steps of a round, and of the last one
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
@@ -22,7 +23,6 @@ SOFTER = (3.0, 10.0, 1e3)  # the same shares where further rounds start: contact
 PATIENCE = 0.8  # how these shares fall
 ROUNDS = 1 + len(SOFTER)
 STIFFEST = 1e-7  # the least share where numbers are precise
-RESOLVED = 1e-12  # a share of numbers that float64 keeps and float32 loses
 CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
 SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
 FINE = 4  # Newton steps towards a finer change than the tolerance
@@ -326,11 +326,6 @@ class Iteration:
 def settled(change: Any, tolerance: Any, scale: Any) -> Any:
     """1 where a change of velocities is within the tolerance, or is rounding beside those at work, `scale`."""
     return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
-
-
-def is_precise(x: Any) -> Any:
-    """Whether a program computes in float64, told by a number x above 0 that it computes."""
-    return x + RESOLVED * x > x
 
 
 def at_work(c: np.ndarray, k: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dalembert.linear.row_laws import ANY, Law, yielding_row
+from dalembert.contact.solver.row_laws import ANY, Law, yielding_row
 
 
 @pytest.mark.parametrize("p", [-1.0, 0.0, 2.0])

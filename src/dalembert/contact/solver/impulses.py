@@ -25,6 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.general import solve
+from dalembert.linear.order import elimination_order
+from dalembert.linear.symmetric import Factor, factor
+from dalembert.linear.zeros import mirrored, nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
@@ -38,12 +42,8 @@ from .cones import (
     slip_where_sliding,
     yielding_contact,
 )
-from .general import solve
 from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, at_work, numbers, solved_problem
-from .order import elimination_order
 from .row_laws import Law, moment_law, row_impulse, yielding_row
-from .symmetric import Factor, factor
-from .zeros import mirrored, nonzeros, sparse_product
 
 RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
 

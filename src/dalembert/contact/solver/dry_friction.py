@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.symmetric import factor_entries
+from dalembert.linear.zeros import nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, repeat, sign, where
-
-from .symmetric import factor_entries
-from .zeros import nonzeros, sparse_product
 
 TOGETHER = 8  # passes after each of which all coordinates may change
 PASSES = 240

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.general import solve
+from dalembert.linear.zeros import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, scan, where
 
 from .cones import Block, contact_block, contact_impulse, yielding_contact
-from .general import solve
 from .impulses import Carrier, Rows, chosen_contact
 from .iteration import ConstraintImpulses, Problem, Yielding, solved_problem
 from .row_laws import Law, moment_law, row_impulse
-from .zeros import sparse_product
 
 
 class LoopedContacts(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.linear import Carrier, constraint_impulses, contact_error, impulses_from_rest
-from dalembert.linear.cold_start import held_impulses, impulses_one_beside_another
+from dalembert.contact.solver import Carrier, constraint_impulses, contact_error, impulses_from_rest
+from dalembert.contact.solver.cold_start import held_impulses, impulses_one_beside_another
 from tolerances import COMPUTED, CONTACT_SOLVER, CONVERGED, ITERATED
 
 MU = [0.7, 0.5, 0.9]

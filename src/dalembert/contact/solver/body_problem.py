@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.linear.block_elimination import BlockPattern, block_pattern, solve_blocks
 from dalembert.math import repeat, take, where
 
 from .arrays import by_contact, flat
-from .block_elimination import BlockPattern, block_pattern, solve_blocks
 from .body_impulses import Sweeps
 from .body_parts import UnsettledBodies
 from .contact_kinds import kind_chosen, kind_marked, kind_power, kind_stiffened, kind_yielding

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.symmetric import factor
+from dalembert.linear.zeros import mirrored, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, where
 
@@ -20,8 +22,6 @@ from .cones import TINY, contact_block, contact_impulse_on_lanes, regular
 from .impulses import Carrier, constraint_impulses, contact_problem
 from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, at_work, largest, newton_correction, settled
 from .row_laws import ANY
-from .symmetric import factor
-from .zeros import mirrored, sparse_product
 
 DEPENDENT = 1e-5  # of its diagonal entry: a pivot below this, also of float32, belongs to what others hold already
 PASSES = 10  # at most, of contacts one beside another

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.columns import Columns
 from dalembert.math import logical_and, minimum, repeat, take, visit, where
 
 from .arrays import NOTHING, largest_size
-from .columns import Columns
 
 PASSES = 64  # over all contacts, there and back, at most
 DEGREES = 12  # numbers of contacts with others by which bodies are told apart; those with more are alike

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.block_elimination import BlockPattern, block_pattern, solve_blocks
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 
-from .block_elimination import BlockPattern, block_pattern, solve_blocks
 from .body_impulses import Sweeps
 from .body_problem import inertia_blocks, whole_inertia
 from .contact_kinds import kind_chosen, kind_marked, kind_power, kind_stiffened, kind_yielding

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert.backends.interpreter import run
+from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses
 from dalembert.graph import trace, vjp
-from dalembert.linear import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses, factor
+from dalembert.linear import factor
 from tolerances import COMPUTED, INTEGRATED, SOLVE, SOLVE32
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.linear import coloured, ordered
-from dalembert.linear.colours import COLOURS
+from dalembert.contact.solver import coloured, ordered
+from dalembert.contact.solver.colours import COLOURS
 
 
 def colouring(at, count, n):

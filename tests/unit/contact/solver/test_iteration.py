@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.linear import Carrier, Law, constraint_impulses, contact_error
-from dalembert.linear.cones import contact_block, missed_law
-from dalembert.linear.impulses import chosen_contact
-from dalembert.linear.row_laws import row_impulse
+from dalembert.contact.solver import Carrier, Law, constraint_impulses, contact_error
+from dalembert.contact.solver.cones import contact_block, missed_law
+from dalembert.contact.solver.impulses import chosen_contact
+from dalembert.contact.solver.row_laws import row_impulse
 from tolerances import COMPUTED, CONTACT_SOLVER
 
 JAMS = json.loads((Path(__file__).parent / "jams.json").read_text())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.linear import DryFriction, with_dry_friction
+from dalembert.contact.solver import DryFriction, with_dry_friction
 from tolerances import COMPUTED, ITERATED
 
 

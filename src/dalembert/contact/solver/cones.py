@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear.zeros import mirrored
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_not, maximum, minimum, repeat, sqrt, where
-
-from .zeros import mirrored
 
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.linear.block_elimination import NOTHING
 from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, visit, where
-
-NOTHING = np.zeros((1, 1))  # the table of a visit that needs none
 
 
 def largest_and_total(x: np.ndarray, y: np.ndarray, count: Any) -> tuple[Any, Any]:
