@@ -72,20 +72,29 @@ except Interrupted as error:
     "steps of a picosecond": """
 robot.simulate(q, v, 1e-9, step=1e-12, integrator="rk4", record=1e-9)
 ready()
-run = robot.simulate(q, v, 1.0, step=1e-12, integrator="rk4")
-report(f"{'interrupted' in ' '.join(run.log)} {len(run.t) >= 1} True")
+try:
+    robot.simulate(q, v, 1.0, step=1e-12, integrator="rk4")
+except Interrupted as error:
+    run = error.result
+report(f"{run.audit().verdict == 'incomplete'} {len(run.t) >= 1} True")
 """,
     "small steps that are recorded": """
 robot.simulate(q, v, 1e-9, step=1e-10, integrator="rk4", record=1e-10)
 ready()
-run = robot.simulate(q, v, 1.0, step=1e-8, integrator="rk4", record=1e-5)
-report(f"{'interrupted' in ' '.join(run.log)} {len(run.t) > 1} {np.isfinite(run.q).all()}")
+try:
+    robot.simulate(q, v, 1.0, step=1e-8, integrator="rk4", record=1e-5)
+except Interrupted as error:
+    run = error.result
+report(f"{run.audit().verdict == 'incomplete'} {len(run.t) > 1} {np.isfinite(run.q).all()}")
 """,
     "an adaptive run": """
 robot.simulate(q, v, 0.1, rtol=1e-12)
 ready()
-run = robot.simulate(q, v, 1e5, rtol=1e-12, atol=1e-13, record=1.0)
-report(f"{'interrupted' in ' '.join(run.log)} {len(run.t) > 1} {np.isfinite(run.q).all()}")
+try:
+    robot.simulate(q, v, 1e5, rtol=1e-12, atol=1e-13, record=1.0)
+except Interrupted as error:
+    run = error.result
+report(f"{run.audit().verdict == 'incomplete'} {len(run.t) > 1} {np.isfinite(run.q).all()}")
 """,
     "many plans, and a law that plans": """
 robot = load("2r")

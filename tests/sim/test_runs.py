@@ -90,17 +90,6 @@ def test_bad_settings_are_refused(arm) -> None:
             arm.simulate(**{"q": Q, "v": V, "duration": 1.0} | arguments)
 
 
-def test_an_interrupt_keeps_what_was_computed(arm) -> None:
-    def law(t, q, v):
-        if float(t) > 0.05:
-            raise KeyboardInterrupt
-        return np.zeros(2)
-
-    run = arm.simulate(Q, V, 10.0, law, "rk4", 1e-2, record=None)
-    assert 0.02 < run.t[-1] < 0.06
-    assert any("interrupted at t = " in line for line in run.log)
-
-
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet", "h5", "mcap"])
 def test_what_is_saved_comes_back(arm, tmp_path, ending: str) -> None:
     for library in {"parquet": ["pyarrow"], "h5": ["h5py"], "mcap": ["mcap"]}.get(ending, []):

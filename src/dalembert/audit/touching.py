@@ -39,6 +39,8 @@ def contact_run(subject: Subject) -> Iterator[Found | NotRun]:
     contacts = getattr(subject.run, "contacts", None)
     if contacts is None:
         raise NotRun("no run with contact is given (robot.audit(run=robot.simulate(…, contact=dalembert.Contact())))")
+    if subject.run.unfinished:
+        yield NotRun(f"the run is incomplete: {subject.run.unfinished}", blocked=True)
     pushing = (contacts.normal_force > 0.0).any(axis=0)
     if not pushing.any():
         raise NotRun("nothing touches anything in the run")

@@ -12,6 +12,7 @@ import typer
 from dalembert import motion as motions
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import Interrupted
 from dalembert.files import replacing
 from dalembert.mechanism import MechanismRobot
 from dalembert.robot import Robot
@@ -92,15 +93,24 @@ def run(
         "torque": _driving(loaded, start, torque, hold, move, frequency),
         "controls": None if controls is None else numbers_of("--controls", controls, len(loaded.actuators)),
     }
-    result = loaded.simulate(
-        start, speed, duration, integrator=integrator, step=step, record=record, contact=contact, **drive
-    )
-    _save(result, out, plot)
-    if as_json:
-        print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
-        return 0
-    _print(result, {"run": out, "figure": plot})
+    try:
+        result = loaded.simulate(
+            start, speed, duration, integrator=integrator, step=step, record=record, contact=contact, **drive
+        )
+    except Interrupted as error:
+        _answer(error.result, out, plot, as_json)
+        raise
+    _answer(result, out, plot, as_json)
     return 0
+
+
+def _answer(run: Run, out: Path | None, plot: Path | None, as_json: bool) -> None:
+    """Save a run, or the part of it up to Ctrl-C, and print it."""
+    _save(run, out, plot)
+    if as_json:
+        print_json({"t": run.t, "q": run.q, "v": run.v, "tau": run.tau, "log": run.log, "unfinished": run.unfinished})
+        return
+    _print(run, {"run": out, "figure": plot})
 
 
 def _check_options(

@@ -15,6 +15,7 @@ from dalembert.functions.added import AddedForces
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element, IndependentJoints
+from dalembert.sim.failure import part_completed
 
 from .elements import AxisForce
 from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
@@ -62,11 +63,15 @@ class MechanismRobot(Robot):
         """Like `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
         elements = (*self.elements, *options.pop("elements", ()))
         options.setdefault("contact", self.mechanism.touching)
-        run = super().simulate(q, v, *arguments, elements=elements, **options)
-        if not self.mechanism.sensors:
-            return run
-        values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
-        return replace(run, readings=values)
+
+        def sensed(run: Run) -> Run:
+            if not self.mechanism.sensors:
+                return run
+            values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
+            return replace(run, readings=values)
+
+        with part_completed(sensed):
+            return sensed(super().simulate(q, v, *arguments, elements=elements, **options))
 
     def save(self, path: str | os.PathLike[str], *, approximate: bool = False, **options: Any) -> tuple[Finding, ...]:
         """Like `Robot.save`, and to .mech.toml; other formats hold no forces, which approximate=True leaves out."""

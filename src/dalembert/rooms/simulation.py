@@ -78,8 +78,10 @@ def _run(
     contact: a `dalembert.Contact`, what the robot's shapes touch; rigid contact has a time step of its own, `step` [s]
     (by default 1 ms), instead of an integrator, and `run.contacts` says what touched.
     backend: what computes, by name, as of every method: "llvm" (default), "interpreter" …
-    A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
+    A run that cannot go on raises `SimulationError`, whose `run` holds what was computed. Ctrl-C raises
+    `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the run up to then.
     """
+    from dalembert.sim.failure import part_completed
     from dalembert.sim.run.settings import RunSettings
     from dalembert.sim.run.simulate import simulate
 
@@ -98,9 +100,12 @@ def _run(
         contact=contact,
         progress=progress,
     )
-    with running_on(backend):
-        run = simulate(robot.model, q, v, settings)
-    return replace(run, viewer=partial(_view, robot))
+
+    def viewed(run: Run) -> Run:
+        return replace(run, viewer=partial(_view, robot))
+
+    with running_on(backend), part_completed(viewed):
+        return viewed(simulate(robot.model, q, v, settings))
 
 
 @overload

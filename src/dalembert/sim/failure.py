@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute import Interrupted
 
 if TYPE_CHECKING:
     from .rollout.result import Rollout
@@ -23,6 +26,19 @@ class SimulationError(DalembertError):
 
     run: Run | None = None
     rollout: Rollout | None = None
+
+
+@contextmanager
+def part_completed(complete: Callable[[Run], Run]) -> Iterator[None]:
+    """Complete the part of a run that an error or an interrupt carries out of the block."""
+    try:
+        yield
+    except SimulationError as error:
+        error.run = None if error.run is None else complete(error.run)
+        raise
+    except Interrupted as error:
+        error.result = None if error.result is None else complete(error.result)
+        raise
 
 
 def sound(q: np.ndarray, e: np.ndarray, nv: int) -> np.ndarray:

@@ -21,12 +21,14 @@ class EnergyAudit(NamedTuple):
     """residual: the largest [J]; relative: to the energy that moved; steady: whether it stays within bounds; text.
 
     A residual that is the rounding error of the energies counts as none: relative is 0 then, and it is steady.
+    verdict: "good", "fair" or "poor" by `relative`, or "incomplete" for a run that did not reach its end.
     """
 
     residual: float
     relative: float
     steady: bool
     text: str
+    verdict: str
 
     def __str__(self) -> str:
         return self.text
@@ -42,10 +44,11 @@ def audit(run: Run) -> EnergyAudit:
     rounding = worst <= STORED * ledger.stored
     relative = 0.0 if rounding or not scale else worst / scale
     steady = rounding or not _grows(ledger.residual)
-    judgement = "good" if relative < GOOD else "fair" if relative < FAIR else "poor"
+    verdict = "good" if relative < GOOD else "fair" if relative < FAIR else "poor"
+    verdict = "incomplete" if run.unfinished else verdict
     share = "" if rounding else f", {relative:.1e} of the {scale:.3g} J exchanged"
     lines = [
-        f"Energy of run of {run.robot!r} with {name}: {judgement}.",
+        f"Energy of run of {run.robot!r} with {name}: {verdict}{f', {run.unfinished}' if run.unfinished else ''}.",
         f"  {worst:.3g} J are unaccounted for{share}"
         + ("; rounding." if relative < ROUNDING else _course(len(run), steady)),
     ]
@@ -53,7 +56,7 @@ def audit(run: Run) -> EnergyAudit:
         lines += [f"  {line} J {kind}" for line in _listed(accounts, NEGLIGIBLE * max(scale, ledger.stored))]
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
-    return EnergyAudit(worst, relative, steady, "\n".join(lines))
+    return EnergyAudit(worst, relative, steady, "\n".join(lines), verdict)
 
 
 def _listed(accounts: Mapping[str, np.ndarray], negligible: float) -> list[str]:

@@ -28,7 +28,8 @@ class Run:
     energy: the ledger; multipliers (n, nr): forces of closed loops, closure by closure, then pushes of hard stops
     [N, N·m]; events: what happened, in order; log: what the user should know; steps: how many were taken; settings: of
     the integration; coordinate_units, freedom_units: "rad", "m" or "" (quaternions) of q, and of v per s; readings: of
-    the sensors of a mechanism, by name, (n,) or (n, 3); they are not saved.
+    the sensors of a mechanism, by name, (n,) or (n, 3); they are not saved; unfinished: why the run ended before its
+    duration although no event ended it, such as "interrupted at t = 0.1 s of 2 s", or "".
     """
 
     robot: str
@@ -49,11 +50,13 @@ class Run:
     freedom_units: tuple[str, ...] = ()
     readings: dict[str, np.ndarray] = field(default_factory=dict)
     contacts: Contacts | None = None  # what touched, if the run had a contact
+    unfinished: str = ""
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
-        return f"<Run of {self.robot!r}: {len(self.t)} times, {span}, {self.settings['integrator']}>"
+        unfinished = f", {self.unfinished.split(' at t =')[0]}" if self.unfinished else ""
+        return f"<Run of {self.robot!r}: {len(self.t)} times, {span}, {self.settings['integrator']}{unfinished}>"
 
     def __len__(self) -> int:
         return len(self.t)

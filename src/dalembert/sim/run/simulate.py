@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
+from dalembert.execute import Interrupted
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Closure, Model
 
@@ -188,7 +189,7 @@ class _Simulation:
         except Trouble as trouble:
             if trouble.chunk is not None:
                 recorder.take(trouble.chunk, recorder.last_u)
-            result = self._result(recorder)
+            result = self._result(recorder, f"stopped at t = {recorder.end:.6g} s of {duration:g} s: {trouble.why}")
             remarks = [*self.about_ground, *(result.contacts.log if result.contacts else ())]
             why = why_and_what(self.compiled, trouble, start, self.settings, recorder.last_u, remarks)
             error = SimulationError(why)
@@ -197,10 +198,11 @@ class _Simulation:
         except SimulationError as error:
             if isinstance(error, UndefinedEvent) and error.chunk is not None:
                 recorder.take(error.chunk, recorder.last_u)
-            error.run = self._result(recorder)
+            error.run = self._result(recorder, f"stopped at t = {recorder.end:.6g} s of {duration:g} s")
             raise
         except KeyboardInterrupt:
-            self.log.append(f"interrupted at t = {recorder.end:.6g} s of {duration:g} s")
+            why = f"interrupted at t = {recorder.end:.6g} s of {duration:g} s"
+            raise Interrupted(f"simulate: {why}", self.steps, self._result(recorder, why)) from None
         finally:
             self.progress.close()
         return self._result(recorder)
@@ -292,7 +294,7 @@ class _Simulation:
         """The commands of a function that is called back, at states (k, …)."""
         return np.array([self._command(State(*row)) for row in zip(t, q, e, strict=True)])
 
-    def _result(self, recorder: Recorder) -> Run:
+    def _result(self, recorder: Recorder, unfinished: str = "") -> Run:
         system = self.compiled.system
         t, q, e, u = recorder.arrays()
         if self.drive.called and not self.held:
@@ -306,6 +308,8 @@ class _Simulation:
         v, tau = self.layout.velocity(e), observed["tau"]
         contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
         touched = [] if contacts is None else contacts.log
+        log = [*self.log, *self.instants.remarks, *touched]
+        log += [*beyond_limits(system.model, system.elements, t, q, v, tau), *([unfinished] if unfinished else [])]
         return Run(
             system.model.name,
             system.model.coordinate_names,
@@ -318,12 +322,13 @@ class _Simulation:
             ledger,
             observed.get("multipliers", np.zeros((len(t), 0))),
             tuple(self.instants.log),
-            (*self.log, *self.instants.remarks, *touched, *beyond_limits(system.model, system.elements, t, q, v, tau)),
+            tuple(log),
             self.steps,
             dict(self.settings),
             system.model.coordinate_units,
             system.model.freedom_units,
             contacts=contacts,
+            unfinished=unfinished,
         )
 
 

@@ -60,6 +60,7 @@ def facts(run: Run) -> str:
             "log": run.log,
             "steps": run.steps,
             "settings": run.settings,
+            "unfinished": run.unfinished,
             "events": events,
             "contacts": _contact_facts(run.contacts),
         }
@@ -154,4 +155,5 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
         tuple(known.get("coordinate_units", ())),
         tuple(known.get("freedom_units", ())),
         contacts=columns.contacts(known.get("contacts")),
+        unfinished=known.get("unfinished", ""),
     )
