@@ -30,9 +30,7 @@ def function_call(
     """
     configurations = [argument for argument in sizes if argument in CONFIGURATIONS]
     guards = quaternion_guards(model, sizes, configurations)
-    if unbounded is not None:
-        compute, guards = finite_outputs(compute, guards)
-    traced = trace(compute, sizes, name, guards)
+    traced = trace(compute, sizes, name, guards, finite=unbounded is not None)
 
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, {argument: named[argument] for argument in configurations})
@@ -76,32 +74,6 @@ def check_quaternions(model: Model, name: str, configurations: Mapping[str, np.n
                         f"{name}: the quaternion of joint {joint!r}{state_place(begin + bad[0], a)} has length "
                         f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is not a rotation'}"
                     )
-
-
-def finite_outputs(
-    compute: Callable[..., Any], guards: Callable[..., list[Any]]
-) -> tuple[Callable[..., Any], Callable[..., list[Any]]]:
-    """A function and its guards, to which comes that its outputs are finite."""
-    outputs: list[Any] = []
-
-    def computed(*inputs: np.ndarray) -> Any:
-        outputs[:] = [compute(*inputs)]
-        return outputs[0]
-
-    def all_guards(*inputs: np.ndarray) -> list[Any]:  # called after it, on the same inputs
-        output = outputs.pop()
-        arrays = output.values() if isinstance(output, Mapping) else [output]
-        sizes = [absolute(x) for array in arrays for x in np.asarray(array, object).ravel()]
-        return [*guards(*inputs), *([_sum_in_pairs(sizes) < np.inf] if sizes else [])]
-
-    return computed, all_guards
-
-
-def _sum_in_pairs(terms: list[Any]) -> Any:
-    """The sum of numbers, in pairs and pairs of pairs: processors add those of one level at the same time."""
-    while len(terms) > 1:
-        terms = [x + y for x, y in zip(terms[::2], terms[1::2], strict=False)] + terms[len(terms) // 2 * 2 :]
-    return terms[0]
 
 
 def first_unbounded(call: Call, named: Mapping[str, np.ndarray]) -> tuple[str, dict[str, np.ndarray]]:

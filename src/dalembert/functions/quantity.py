@@ -22,7 +22,7 @@ from dalembert.model import Model
 
 from .definition import REQUIRED, Definition, Variant
 from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
-from .guards import check_quaternions, finite_outputs, first_unbounded, quaternion_guards
+from .guards import check_quaternions, first_unbounded, quaternion_guards
 from .kinds import ExternalWrenches, Input, Request
 from .live import DIVIDING, GROUPS, check_live, with_conditions
 from .results import Dim, Shape
@@ -187,10 +187,8 @@ class Quantity(Definition):
         guards = with_conditions(
             model, sizes, live, quaternion_guards(model, sizes, configurations, self.unit_quaternions)
         )
-        compute: Callable[..., Any] = partial(self.outputs, robot._traced(model), variant)
-        if self.unbounded is not None:
-            compute, guards = finite_outputs(compute, guards)
-        build = partial(trace, compute, sizes, self.name, guards)
+        compute = partial(self.outputs, robot._traced(model), variant)
+        build = partial(trace, compute, sizes, self.name, guards, finite=self.unbounded is not None)
         identity = content(model, variant, self.function)
         if shapes is None or identity is None:
             function, identity = build(), None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,17 @@ class Output:
 
 @dataclass(frozen=True)
 class Function:
-    """A straight-line function. `guards` are conditions that a valid input fulfils (checked, never assumed)."""
+    """A straight-line function.
+
+    guards: conditions that a valid evaluation fulfils (checked, never assumed). on_outputs: how many of them, the last
+    ones, depend on the outputs; the others depend on the inputs alone.
+    """
 
     name: str
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     guards: tuple[Scalar, ...] = ()
+    on_outputs: int = 0
 
     def schedule(self) -> list[Scalar]:
         """Every node that the outputs and guards need, arguments first, in an order that keeps few values alive."""
@@ -197,11 +203,13 @@ def trace(
     inputs: Mapping[str, int],
     name: str = "function",
     guards: Callable[..., Any] | None = None,
+    finite: bool = False,
 ) -> Function:
     """Run `function(*inputs)` on traced vectors and keep the result as a graph.
 
     inputs: argument name → number of elements, in order. The function returns an array-like of traced scalars and
-    numbers, or a dict of named ones. guards, called with the same arguments, returns a list of conditions.
+    numbers, or a dict of named ones. guards, called with the same arguments, returns a list of conditions; finite: one
+    more guard is that every output is finite.
     """
     graph = Graph()
     arguments = [graph.input(n, size) for n, size in inputs.items()]
@@ -217,8 +225,10 @@ def trace(
             ) from None
         named = result if isinstance(result, Mapping) else {name: result}
         outputs = tuple(_output(graph, n, value) for n, value in named.items())
+        on_outputs = tuple(_guards(name, _finite(outputs))) if finite else ()
         conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
-    traced = Function(name, tuple(Input(n, size) for n, size in inputs.items()), outputs, conditions)
+    sizes = tuple(Input(n, size) for n, size in inputs.items())
+    traced = Function(name, sizes, outputs, (*conditions, *on_outputs), len(on_outputs))
     _check_scope(traced)
     return traced
 
@@ -243,6 +253,14 @@ def _guards(name: str, conditions: Iterable[Any]) -> Iterator[Scalar]:
             yield condition
         elif not condition:
             raise DalembertError(f"{name}: a guard is false for every input")
+
+
+def _finite(outputs: Sequence[Output]) -> Iterator[Any]:
+    """The condition that all outputs are finite: so is the sum of their magnitudes, added pairwise for short chains."""
+    terms = [abs(node) for output in outputs for node in output.nodes]
+    while len(terms) > 1:
+        terms = [x + y for x, y in zip(terms[::2], terms[1::2], strict=False)] + terms[len(terms) // 2 * 2 :]
+    yield from (total < inf for total in terms)
 
 
 def _output(graph: Graph, name: str, value: Any) -> Output:

@@ -7,6 +7,7 @@ traced outside of it, and would be computed whether the branch is taken or not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from .capture import arguments, as_number
@@ -50,7 +51,8 @@ def sunk(function: Function) -> Function:
         copy.places |= {old.id: new for old, new in inputs}
     copy.take(node for node in order if node.id not in moved)
     outputs = [Output(o.name, o.shape, tuple(copy.places[x.id] for x in o.nodes)) for o in function.outputs]
-    return Function(function.name, function.inputs, tuple(outputs), tuple(copy.places[x.id] for x in function.guards))
+    guards = tuple(copy.places[x.id] for x in function.guards)
+    return replace(function, outputs=tuple(outputs), guards=guards)
 
 
 def is_branch(node: Scalar) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dalembert import load
 from dalembert import math as dmath
@@ -75,3 +76,32 @@ def test_poisoned_quaternion():
     assert np.array_equal(
         np.isnan(interpreter.run(function, {"q": q, "v": v})["bias"]).any(axis=1), [False, True, False]
     )
+
+
+def test_poisoned_outputs():
+    """Where a result is not finite, every output is NaN; a bad input is NaN in what depends on it."""
+    function = trace(
+        lambda x, y: {"quotient": np.array([x[0] / y[0], 1.0]), "other": y[0] * y[0]},
+        {"x": 1, "y": 1},
+        "f",
+        lambda x, y: [x[0] < 5.0],
+        finite=True,
+    )
+    inputs = {"x": [[1.0], [1.0], [9.0]], "y": [[2.0], [0.0], [2.0]]}
+    with np.errstate(divide="ignore"):
+        got = interpreter.run(poisoned(function), inputs)
+    np.testing.assert_array_equal(got["quotient"], [[0.5, 1.0], [np.nan, np.nan], [np.nan, np.nan]])
+    np.testing.assert_array_equal(got["other"], [4.0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_mass_matrix", "bias", "gravity"])
+def test_poisoned_costs_little(name):
+    """No guard makes a processor that cannot stop compute a function twice, nor its gradient."""
+    function = compiled(load("quadruped"), name).function()
+    for each in (function, pullback(function)):
+        outputs = sum(len(o.nodes) for o in each.outputs)
+        assert _total(poisoned(each)) <= 1.1 * _total(each) + 5 * outputs
+
+
+def _total(function):
+    return sum(function.operations().values())
