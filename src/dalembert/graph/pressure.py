@@ -99,7 +99,8 @@ def _eager(order: Sequence[Scalar]) -> list[Scalar]:
                 if uses[i] == 1:
                     near += users[i]
             for user in near:
-                last_uses = sum(uses[i] == 1 for i in needs[user.id])
-                if user.id not in done and missing[user.id] == 0 and last_uses >= min(uses[user.id], 1):
+                if user.id in done or missing[user.id]:
+                    continue  # before its arguments are counted: a loop has thousands, and is near after each of them
+                if sum(uses[i] == 1 for i in needs[user.id]) >= min(uses[user.id], 1):
                     stack.append(user)
     return result

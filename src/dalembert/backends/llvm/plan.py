@@ -171,9 +171,9 @@ class SlotPlan:
     def _packed(self, entries: Sequence[list[Step] | Looped | Step], kept: Iterable[Scalar]) -> Packing:
         """Like steps on lanes."""
         runs = [entry for entry in entries if isinstance(entry, list)] + list(self._deferred.values())
-        others = [needs(entry) for entry in entries if isinstance(entry, Step)]
-        others += [tuple(entry.arguments) for entry in entries if isinstance(entry, Looped)]
-        return Packing(runs, [*kept, *(node for nodes in others for node in nodes)])
+        others = {id(nodes): nodes for nodes in [needs(each) for each in entries if isinstance(each, Step)]}
+        looped = [entry.arguments for entry in entries if isinstance(entry, Looped)]
+        return Packing(runs, [*kept, *(node for nodes in (*others.values(), *looped) for node in nodes)])
 
     def _place(self, entry: list[Step] | Looped | Step) -> None:
         """Parts for an entry: of at most PART steps, for a loop, for a product or a compound."""

@@ -67,15 +67,25 @@ def waves(steps: list[Step]) -> list[list[Step] | Looped]:
         return [steps]
     before: dict[int, int] = {}  # node → waves that must have run
     loops: dict[tuple[int, str], Looped] = {}
+    products: dict[int, int] = {}  # block of a product → waves before it: all entries need the same nodes
     for step in steps:
-        wave = max([before.get(a.id, 0) for a in needs(step)], default=0)
+        wave = products.get(id(step.node.value[0])) if step.op == "dot" else None
+        if wave is None:
+            wave = max([before.get(a.id, 0) for a in needs(step)], default=0)
+        if step.op == "dot":
+            products[id(step.node.value[0])] = wave
         before[step.node.id] = wave + (step.op in LOOPED)
         if step.op in LOOPED:
             kind = "sincos" if step.op in ("sin", "cos") else step.op
             loops.setdefault((wave, kind), Looped(kind)).take(step)
     due: dict[int, int] = {}  # node → the first wave that needs it
+    noted: dict[int, int] = {}  # block of a product → the first wave that needs an entry
     for step in reversed(steps):
         wave = before[step.node.id] - 1 if step.op in LOOPED else due.get(step.node.id, NEVER)
+        if step.op == "dot":
+            if wave >= noted.get(id(step.node.value[0]), NEVER + 1):
+                continue
+            noted[id(step.node.value[0])] = wave
         for a in needs(step):
             if wave < due.get(a.id, NEVER):
                 due[a.id] = wave
