@@ -100,10 +100,8 @@ def _computed(
     sensors: list[Sensor], mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
 ) -> dict[str, np.ndarray]:
     """Readings that follow from the states of a run."""
-    model, prepared, _ = with_friction("simulate", model, tuple(elements), friction)
-    for element in prepared:
-        model = element.prepared(model)
-    system = System(model, prepared, ledger=False)
+    system = system_of(model, elements, friction)
+    model = system.model
     sizes = {
         "t": 1, "q": model.nq, "v": model.nv, "z": run.states.shape[-1], "tau": model.nv,
         "forces": run.multipliers.shape[-1],
@@ -120,6 +118,14 @@ def _computed(
     values = call(*(np.ascontiguousarray(recorded[name]) for name in used), check=False)
     parts = np.split(values, np.cumsum([SENSORS[sensor.kind].size for sensor in sensors])[:-1], axis=-1)
     return {s.name: x[..., 0] if SENSORS[s.kind].size == 1 else x for s, x in zip(sensors, parts, strict=True)}
+
+
+def system_of(model: Model, elements: Sequence[Element], friction: str = "dry") -> System:
+    """The equations of motion of a mechanism with its elements, without a ledger."""
+    model, prepared, _ = with_friction("simulate", model, tuple(elements), friction)
+    for element in prepared:
+        model = element.prepared(model)
+    return System(model, prepared, ledger=False)
 
 
 def moment_of(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: Any) -> Moment:

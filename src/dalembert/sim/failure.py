@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +21,13 @@ FASTEST = 1e8  # [rad/s or m/s]: nothing that is built moves faster; a motion th
 class SimulationError(DalembertError):
     """A motion that had to stop, with what was computed until then, if anything was.
 
-    run: of `simulate`; rollout: the records of `rollout` before the first motion of the batch had to stop.
+    run: of `simulate`; rollout: the records of `rollout` before the first motion of the batch had to stop; result: of
+    a mechanism with changes, all runs before the one that had to stop.
     """
 
     run: Run | None = None
     rollout: Rollout | None = None
+    result: Any = None
 
 
 @contextmanager
