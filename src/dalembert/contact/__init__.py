@@ -17,7 +17,8 @@ that may touch in it:
 
     solver                       impulses that put contacts, stops and dry friction on their laws
     support                      zero-moment point and support polygon
-    mujoco_*                     MuJoCo's model: mujoco_candidates → mujoco_points, …, mujoco_rows → mujoco_solver
+
+MuJoCo's model of contact is a room of its own: `dalembert.mujoco`.
 """
 
 from .candidates import Patch, candidates

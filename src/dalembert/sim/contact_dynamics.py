@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from dalembert.model import Model
 
 from .elements.base import Situation
 from .elements.contact import CompliantContact, slots_for
-from .elements.mujoco import MujocoConstraints, mujoco_constraints
 from .rigid_dynamics import ContactDynamics, rigid_dynamics, rigid_dynamics_in_slots
+
+if TYPE_CHECKING:
+    from dalembert.mujoco import MujocoConstraints
 
 
 def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **keywords: Any) -> ContactDynamics:
@@ -43,6 +45,8 @@ def _soft_dynamics(
     model: Model, q: Any, v: Any, tau: Any, contact: Contact, keywords: dict[str, Any]
 ) -> ContactDynamics:
     """With all constraints of MuJoCo's model, those of joints and loops included."""
+    from dalembert.mujoco import mujoco_constraints
+
     element = mujoco_constraints(model, contact, None)
     tree, nv, count = model.without("friction", "loops"), model.nv, len(element.names)
 

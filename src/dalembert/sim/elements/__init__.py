@@ -6,7 +6,7 @@ gives: rows, the set that they keep to, and the law of impacts.
 
 `base` comes first: what every element is. Then `joint`, `points`, `bushing`, `tendons` (springs and dampers), `limits`
 and `friction` (of joints), `drive` and `actuators` (motors), `fields` and `surroundings` (gravity, fluids), `holonomic`
-(conditions as expressions). `contact` → `patch_facts` and `mujoco` are the elements of `dalembert.Contact`.
+(conditions as expressions). `contact` → `patch_facts` and `soft` are the elements of `dalembert.Contact`.
 """
 
 from dalembert.contact.solver import Law

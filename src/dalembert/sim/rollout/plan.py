@@ -16,7 +16,7 @@ from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 
 from ..elements.contact import with_contact
-from ..elements.mujoco import softened
+from ..elements.soft import softened
 from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.planner import Planner, sampled

@@ -18,7 +18,7 @@ from dalembert.model import Model
 
 from ..elements.actuators import Actuators
 from ..elements.contact import with_contact
-from ..elements.mujoco import softened
+from ..elements.soft import softened
 from ..integrators.record import Integrator
 from ..system.drive import Command
 from ..system.planner import sampled

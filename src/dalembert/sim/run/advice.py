@@ -102,8 +102,10 @@ def why_and_what(
     elif system.contact is not None:
         by_law = system.law is not None or system.driven
         remedy = "; ".join([*remarks, _shorter_with_contact(advice, step, by_law)])
-    elif system.soft is not None and system.soft.gathers:
-        remedy = f"either {system.soft.room} (name the pairs that matter), or the step of {step:g} s is too long"
+    elif system.soft is not None and system.soft.problem.gathers:
+        remedy = (
+            f"either {system.soft.problem.room} (name the pairs that matter), or the step of {step:g} s is too long"
+        )
     elif adapts:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
     elif integrator.residual is not None:

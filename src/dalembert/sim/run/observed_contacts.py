@@ -14,7 +14,7 @@ from dalembert.model import Body
 
 from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, Memory, RigidContact, laws_of
-from ..elements.mujoco import MujocoConstraints
+from ..elements.soft import SoftContact
 from ..program import Program
 from ..system.drift import drifted
 from .compiled import Programs
@@ -81,32 +81,33 @@ def _sliding(laws: Iterable[ContactLaw]) -> np.ndarray | None:
 
 
 def _soft(
-    programs: Programs, element: MujocoConstraints, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray
+    programs: Programs, element: SoftContact, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> Contacts | None:
     """The contacts of MuJoCo's model, with the forces of each state."""
-    system, k = programs.system, len(element.names)
+    problem = element.problem
+    system, k = programs.system, len(problem.names)
     model = system.model
     if not k:
         return None
 
     def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
         v, acting = system.layout.velocity(e), system.acting(t[0], q, e, u)
-        return element.touching(model, q, v, acting.forces, acting.wrenches)[1]._asdict()
+        return problem.touching(model, q, v, acting.forces, acting.wrenches)[1]._asdict()
 
     shapes = {"gap": (k,), "position": (k, 3), "normal": (k, 3), "velocity": (k, 3), "force": (k, 3)}
     sizes = {"t": 1, "q": model.nq, "e": system.ne, "u": system.nu}
     identity = None if programs.identity is None else f"soft contacts {programs.identity}"
     program = Program("contacts", identity, sizes, shapes, compute, interpreted=system.called)
     seen = program({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
-    friction = np.array([patch.parameters.friction[0] for patch in element.patches for _ in patch.names])
-    grounded = [patch.grounded or patch.second < 0 for patch in element.patches]
+    friction = np.array([patch.parameters.friction[0] for patch in problem.patches for _ in patch.names])
+    grounded = [patch.grounded or patch.second < 0 for patch in problem.patches]
     bodies = tuple(
         (model.bodies[patch.first].name, "ground" if level else model.bodies[patch.second].name)
-        for patch, level in zip(element.patches, grounded, strict=True)
+        for patch, level in zip(problem.patches, grounded, strict=True)
         for _ in patch.names
     )
     return Contacts(
-        element.names,
+        problem.names,
         bodies,
         t,
         seen["gap"],
@@ -114,7 +115,7 @@ def _soft(
         seen["force"],
         seen["normal"],
         friction,
-        element.contact.model,
+        problem.contact.model,
         seen["velocity"],
     )
 

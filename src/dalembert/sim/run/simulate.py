@@ -17,7 +17,7 @@ from dalembert.model import Closure, Model
 from ..elements.base import Element
 from ..elements.contact import with_contact
 from ..elements.friction import with_friction
-from ..elements.mujoco import first_step, softened
+from ..elements.soft import first_step, softened
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for

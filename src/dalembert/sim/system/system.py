@@ -17,7 +17,7 @@ from dalembert.model import Actuator, Model
 from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
 from ..elements.contact import Memory, RigidContact
-from ..elements.mujoco import MujocoConstraints
+from ..elements.soft import SoftContact
 from .accounts import Entry, entries_of, numbered_labels, powers, surface_work
 from .constraints import Constraint, Rows, joined
 from .drive import Command
@@ -143,9 +143,9 @@ class System:
         return self.contact.memory(self.layout.of_element(e, self.contact_number))
 
     @cached_property
-    def soft(self) -> MujocoConstraints | None:
-        """MuJoCo's constraints, whose forces depend on all others."""
-        return next((element for element in self.elements if isinstance(element, MujocoConstraints)), None)
+    def soft(self) -> SoftContact | None:
+        """Constraints whose forces depend on all other forces."""
+        return next((element for element in self.elements if isinstance(element, SoftContact)), None)
 
     # constraints
 
@@ -253,7 +253,7 @@ class System:
             return acting._replace(forces=forces, rows=rows)
         if soft is None:
             v = self.layout.velocity(e)
-            soft = self.soft.balance(self.undamped or self.model, q, v, forces, acting.wrenches).force
+            soft = self.soft.force(self.undamped or self.model, q, v, forces, acting.wrenches)
         return acting._replace(forces=forces + soft, rows=rows, soft=soft)
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:

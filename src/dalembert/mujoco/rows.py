@@ -17,7 +17,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import clip, exp, log, maximum, minimum, sqrt, where
 from dalembert.model.mujoco import Softness
 
-from .mujoco_candidates import LEAST, Parameters
+from .candidates import LEAST, Parameters
 
 LEAST_IMPEDANCE, MOST_IMPEDANCE = 1e-4, 0.9999
 

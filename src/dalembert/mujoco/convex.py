@@ -20,9 +20,9 @@ from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .mujoco_boxes import chosen
-from .mujoco_polygons import Polygon, common_corners
-from .mujoco_sides import Outline, Ring, number, outline
+from .boxes import chosen
+from .polygons import Polygon, common_corners
+from .sides import Outline, Ring, number, outline
 
 OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
 ALONG = 0.0888  # sine of the angle to which a line lies in a side

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mujoco_twin import Twin, mj
+from mujoco_contact.twin import Twin, mj
 
 SHAPES = {
     "sphere": 'type="sphere" size=".08"',

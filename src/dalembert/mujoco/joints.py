@@ -14,15 +14,15 @@ import numpy as np
 from dalembert.algorithms import acceleration, poses, velocity
 from dalembert.algorithms.actuation import transmission
 from dalembert.algorithms.free_bodies import turning
+from dalembert.contact.rows import point_motion
 from dalembert.linear import sparse_product
 from dalembert.math import sqrt, where
 from dalembert.model import Actuator, Body, Frame, Model
 from dalembert.model.mujoco import Mujoco, MujocoEquality, MujocoJoint, MujocoTendon, Softness
 from dalembert.spatial import Pose, cross, so3
 
-from .mujoco_rows import Block, simple_block
-from .mujoco_weights import Mobility, body_of
-from .rows import point_motion
+from .rows import Block, simple_block
+from .weights import Mobility, body_of
 
 Coordinate = tuple[Any, np.ndarray]  # a length or angle, and its rates (nv,)
 

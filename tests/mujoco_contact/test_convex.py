@@ -14,10 +14,10 @@ import pytest
 
 from collision.bisection import Solid, box, corners, cylinder, ellipsoid, exact, segment
 from dalembert.algorithms import poses
-from dalembert.contact import mujoco_polygons
-from dalembert.contact.mujoco_candidates import mujoco_candidates
-from dalembert.sim.elements import mujoco as soft_constraints
-from mujoco_twin import BODY, SHAPES, SOFT, Twin, mj, scene
+from dalembert.mujoco import constraints as soft_constraints
+from dalembert.mujoco import polygons
+from dalembert.mujoco.candidates import mujoco_candidates
+from mujoco_contact.twin import BODY, SHAPES, SOFT, Twin, mj, scene
 from tolerances import assert_close
 
 SAME = 1e-6  # of accelerations
@@ -119,7 +119,7 @@ def decided_by_rounding(twin: Twin, rng: np.random.Generator) -> bool:
     """Whether MuJoCo's points are ours after the pose has moved by what has no meaning, with ties left to rounding."""
     q, theirs = twin.state[0], rows(twin)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mujoco_polygons, "LARGER", 1.0)
+        patch.setattr(polygons, "LARGER", 1.0)
         for _ in range(30):
             ours = our_rows(twin, q + NUDGE * rng.normal(size=len(q)))
             if len(ours) == len(theirs) and all(np.abs(ours - row).max(axis=1).min() < JUMP for row in theirs):

@@ -1,10 +1,10 @@
 """Where MuJoCo lets two shapes touch: the same points, normals and tangents.
 
 A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, an
-ellipsoid in 1, and the hull of a mesh in up to 4 corners of one side (`mujoco_hulls`). Spheres meet spheres, capsules,
+ellipsoid in 1, and the hull of a mesh in up to 4 corners of one side (`hulls`). Spheres meet spheres, capsules,
 boxes and cylinders in the nearest points, which are unique; so do two capsules, in 2 where they are parallel. A capsule
-meets a box in up to 2 points (`mujoco_capsule_box`), a box meets a box in up to 8 (`mujoco_boxes`), a cylinder what it
-lies on in up to 4 (`mujoco_convex`). All other pairs take the points of this package, of which there may be others.
+meets a box in up to 2 points (`capsule_box`), a box meets a box in up to 8 (`boxes`), a cylinder what it
+lies on in up to 4 (`convex`). All other pairs take the points of this package, of which there may be others.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .mujoco_boxes import box_box
-from .mujoco_capsule_box import capsule_box
-from .mujoco_convex import POINTS, convex_points
-from .mujoco_hulls import lowest_corners
+from .boxes import box_box
+from .capsule_box import capsule_box
+from .convex import POINTS, convex_points
+from .hulls import lowest_corners
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15

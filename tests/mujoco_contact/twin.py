@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, load
-from dalembert.sim.elements.mujoco import mujoco_constraints
+from dalembert.mujoco.constraints import mujoco_constraints
 
 mj = pytest.importorskip("mujoco", reason="the peer is MuJoCo: pip install mujoco")
 

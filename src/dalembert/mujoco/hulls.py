@@ -18,7 +18,7 @@ from dalembert.math import logical_and, lookup, repeat, scan, where
 from dalembert.solids.polyhedra import unit_inertia_of_surface
 from dalembert.spatial.vectors import cross, dot
 
-from .mujoco_polygons import LARGER
+from .polygons import LARGER
 
 CORNERS = 4
 MOST_VERTICES = 1024  # of the hull of a mesh against planes: its vertices are numbers in a table, and no code

@@ -22,6 +22,7 @@ from dalembert.collision.groups import pose_of
 from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.collision.prisms import Prism
 from dalembert.collision.supports import support
+from dalembert.contact.bounds import bounded
 from dalembert.math import (
     branch,
     floor,
@@ -41,8 +42,7 @@ from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .bounds import bounded
-from .mujoco_expansion import expanded
+from .expansion import expanded
 
 MOST_POINTS = 50  # of a shape on a field
 SHALLOW = 1e-9  # [m]: a depth that is none

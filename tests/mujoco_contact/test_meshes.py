@@ -18,9 +18,9 @@ from dalembert import load
 from dalembert.collision import hull
 from dalembert.collision.hulls import stated_hull
 from dalembert.model.geometry import Mesh, Polyhedron
-from dalembert.sim.elements import mujoco as soft_constraints
-from mujoco_meshes import HULLS, geom, mesh, touching, two
-from mujoco_twin import SOFT, Twin, mj
+from dalembert.mujoco import constraints as soft_constraints
+from mujoco_contact.meshes import HULLS, geom, mesh, touching, two
+from mujoco_contact.twin import SOFT, Twin, mj
 from tolerances import COMPUTED, assert_close
 
 SAME = 1e-6  # of accelerations

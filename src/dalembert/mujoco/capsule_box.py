@@ -18,7 +18,7 @@ from dalembert.math import clip, logical_and, minimum, sqrt, where
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .mujoco_boxes import chosen, product, turned
+from .boxes import chosen, product, turned
 
 SHORT = 1e-15  # MuJoCo's smallest number
 EACH_WAY = (-1.0, 1.0)

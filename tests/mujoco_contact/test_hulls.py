@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dalembert.collision import hull
-from dalembert.contact.mujoco_hulls import CORNERS, lowest_corners
-from dalembert.sim.elements import mujoco as soft_constraints
-from mujoco_meshes import HULLS, mesh
-from mujoco_twin import SOFT, Twin, mj
+from dalembert.mujoco import constraints as soft_constraints
+from dalembert.mujoco.hulls import CORNERS, lowest_corners
+from mujoco_contact.meshes import HULLS, mesh
+from mujoco_contact.twin import SOFT, Twin, mj
 from tolerances import assert_close
 
 SAME = 1e-6  # of accelerations

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.algorithms import mass_matrix, neutral, poses
+from dalembert.contact.rows import point_motion
 from dalembert.model import Body, Model, Part
-
-from .rows import point_motion
 
 
 class Mobility(NamedTuple):

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.contact.gathering import Motions, freedom_signs, tied
 from dalembert.math import lookup, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
 from dalembert.spatial import Pose, cross
 
-from .gathering import Motions, freedom_signs, tied
-from .mujoco_candidates import MujocoPatch
-from .mujoco_groups import SLOTS, WIDTH, group_of, kind_of, pose_table
-from .mujoco_rows import Contacts, contact_numbers, contact_springs, impedance
+from .candidates import MujocoPatch
+from .groups import SLOTS, WIDTH, group_of, kind_of, pose_table
+from .rows import Contacts, contact_numbers, contact_springs, impedance
 
 
 class Slots(NamedTuple):
@@ -81,7 +81,7 @@ class MujocoGathering:
     def contacts(
         self, slots: Slots, motions: Motions, v: np.ndarray, cone: str, impratio: float, shortest: float
     ) -> Contacts:
-        """Their constraints: see `mujoco_rows`."""
+        """Their constraints: see `rows`."""
         parameters = _Parameters(self.patches, cone, shortest)
 
         def one(pair: Any, distance: Any, position: Any, axes: Any) -> dict[str, Any]:

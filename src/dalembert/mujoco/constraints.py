@@ -1,10 +1,10 @@
-"""MuJoCo's soft constraints as a part of a system: contacts, limits, dry friction, equalities, tendons."""
+"""All soft constraints of a model: contacts, limits, dry friction, equalities, tendons."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,21 +13,20 @@ from dalembert.algorithms.free_bodies import turning
 from dalembert.contact import Contact
 from dalembert.contact.candidates import WORLD
 from dalembert.contact.gathering import Motions
-from dalembert.contact.mujoco_candidates import MujocoPatch, mujoco_candidates
-from dalembert.contact.mujoco_gathering import SLOTS, MujocoGathering, Slots
-from dalembert.contact.mujoco_heights import MOST_PRISMS
-from dalembert.contact.mujoco_joints import Soft, soft_rows
-from dalembert.contact.mujoco_points import Point
-from dalembert.contact.mujoco_rows import Block, Contacts, contact_block
-from dalembert.contact.mujoco_solver import Solution, constrained
-from dalembert.contact.mujoco_weights import mobility
 from dalembert.contact.rows import point_motion
 from dalembert.linear import factor, sparse_product
 from dalembert.math import where
 from dalembert.model import Model
 from dalembert.model.mujoco import HeightMap, Mujoco
 
-from .base import Action, Element, Situation
+from .candidates import MujocoPatch, mujoco_candidates
+from .gathering import SLOTS, MujocoGathering, Slots
+from .heights import MOST_PRISMS
+from .joints import Soft, soft_rows
+from .points import Point
+from .rows import Block, Contacts, contact_block
+from .solver import Solution, constrained
+from .weights import mobility
 
 KEPT = 16  # constraints of a model
 FEW = 24  # points that may touch, up to which they are not gathered
@@ -56,13 +55,11 @@ class _Contacts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MujocoConstraints(Element):
+class MujocoConstraints:
     """All constraints of MuJoCo's model; shortest: time constant [s] of their reference accelerations.
 
     gathers: whether contacts are gathered into slots; else each point that may touch is part of every step.
     """
-
-    loses: ClassVar[bool] = True
 
     contact: Contact
     patches: tuple[MujocoPatch, ...]
@@ -71,10 +68,6 @@ class MujocoConstraints(Element):
     impratio: float
     shortest: float
     gathers: bool
-
-    def label(self) -> str:
-        """The name of its account."""
-        return "contact"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,10 +97,6 @@ class MujocoConstraints(Element):
         number = {key: float(k) for k, key in enumerate(shapes)}
         rows = [(number[id(patch.a)], number[id(patch.b)], *patch.numbers) for patch in self.patches]
         return "\n".join(self.names), np.array(rows), tuple(shapes.values())
-
-    def act(self, s: Situation) -> Action:
-        """Nothing by itself: the forces depend on all others, see `balance`."""
-        return Action()
 
     def gathering(self, model: Model) -> MujocoGathering:
         """All pairs of shapes, by kind."""
@@ -197,25 +186,6 @@ class MujocoConstraints(Element):
                 contacts.points.append(point)
                 contacts.motions.append(motion[3:])
         return contacts
-
-
-def softened(
-    model: Model, elements: tuple[Element, ...], contact: Any, step: float | None
-) -> tuple[Model, tuple[Element, ...]]:
-    """With a contact of MuJoCo's model: the model without what its constraints replace, and the elements with them.
-
-    step [s]: of the integrator; None: it chooses its own.
-    """
-    if not (isinstance(contact, Contact) and contact.model == "mujoco"):
-        return model, elements
-    return model.without("friction", "loops"), (*elements, mujoco_constraints(model, contact, step))
-
-
-def first_step(model: Model, contact: Any, integrator: Any, step: float | None) -> float | None:
-    """The step [s] of a run that states none: with MuJoCo's contacts that of the file."""
-    if step is None and not integrator.adaptive and isinstance(contact, Contact) and contact.model == "mujoco":
-        return (model.mujoco or Mujoco()).option.timestep
-    return step
 
 
 def mujoco_constraints(model: Model, contact: Contact, step: float | None) -> MujocoConstraints:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dalembert.collision import FAR
-from dalembert.contact.mujoco_points import shape_points
 from dalembert.model.geometry import Box, Capsule, Sphere
-from dalembert.sim.elements import mujoco as soft_constraints
+from dalembert.mujoco import constraints as soft_constraints
+from dalembert.mujoco.points import shape_points
 from dalembert.spatial import Pose
-from mujoco_twin import SOFT, Twin, mj, scene
+from mujoco_contact.twin import SOFT, Twin, mj, scene
 from tolerances import COMPUTED, ITERATED, assert_close
 
 MOTION = 1e-9  # beside the largest number, after hundreds of steps: rounding that contacts amplify

@@ -21,7 +21,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .mujoco_hulls import SideTables, farthest_row
+from .hulls import SideTables, farthest_row
 
 EDGE_ON = 1e-5  # of a unit vector: below it, a component counts as none
 # Of the distance between two vertices of a hull: a smaller difference in height is rounding. The vertices of a mesh are

@@ -12,6 +12,7 @@ from dalembert.collision.bounds import Bound, bound
 from dalembert.collision.groups import Numbers, alike, alike_in_pairs, pose_numbers, pose_of
 from dalembert.collision.lines import between_segments
 from dalembert.collision.prisms import prism
+from dalembert.contact.candidates import WORLD
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, lookup, take, visit, where
 from dalembert.math import map as mapped
@@ -21,10 +22,9 @@ from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD
-from .mujoco_candidates import MujocoPatch
-from .mujoco_heights import MOST_POINTS, Field, below, ends_early, prism_point
-from .mujoco_points import Point, shape_points, terrain_points
+from .candidates import MujocoPatch
+from .heights import MOST_POINTS, Field, below, ends_early, prism_point
+from .points import Point, shape_points, terrain_points
 
 SLOTS = 64  # contacts at a time; where there are more, accelerations are NaN
 WIDTH = 12  # numbers of a pose, and of a slot

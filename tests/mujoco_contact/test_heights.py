@@ -16,10 +16,11 @@ import pytest
 
 from collision.bisection import Solid, corners, cylinder, ellipsoid, exact
 from dalembert import Contact, DalembertError, load
-from dalembert.contact import mujoco_expansion, mujoco_heights
-from dalembert.contact.mujoco_candidates import mujoco_candidates
-from mujoco_meshes import HULLS, mesh
-from mujoco_twin import SOFT, Twin, mj, scene
+from dalembert.mujoco import expansion
+from dalembert.mujoco import heights as field_heights
+from dalembert.mujoco.candidates import mujoco_candidates
+from mujoco_contact.meshes import HULLS, mesh
+from mujoco_contact.twin import SOFT, Twin, mj, scene
 from tolerances import ITERATED, assert_close
 
 SAME = 1e-6  # of accelerations
@@ -323,13 +324,13 @@ def test_what_there_is_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(12)
     twin = world("ball", ELLIPTIC, rough(rng))
     place(twin, rng, deep=True)
-    monkeypatch.setattr(mujoco_heights, "MOST_PRISMS", 5)
+    monkeypatch.setattr(field_heights, "MOST_PRISMS", 5)
     assert np.isnan(twin.accelerations(compiled=True)[0]).all()
     with pytest.raises(DalembertError, match=r"near more than .* prisms of a height field"):
         twin.robot.simulate(*twin.state, 0.01, step=1e-3, contact=SOFT)
     twin = world("large cloud", ELLIPTIC, rough(rng))
     monkeypatch.undo()
-    monkeypatch.setattr(mujoco_expansion, "MOST", 0)
+    monkeypatch.setattr(expansion, "MOST", 0)
     results = []
     for _ in range(10):
         place(twin, rng)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, load
-from dalembert.contact import mujoco_gathering
-from dalembert.contact.mujoco_weights import mobility
 from dalembert.model.geometry import Sphere
-from dalembert.sim.elements import mujoco as soft_constraints
-from dalembert.sim.elements.mujoco import mujoco_constraints
-from mujoco_twin import BODY, FLOOR, SHAPES, SOFT, Twin, mj, scene
+from dalembert.mujoco import constraints as soft_constraints
+from dalembert.mujoco import gathering
+from dalembert.mujoco.constraints import mujoco_constraints
+from dalembert.mujoco.weights import mobility
+from mujoco_contact.twin import BODY, FLOOR, SHAPES, SOFT, Twin, mj, scene
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, MILLISECOND_STEPS, PEER, REACHED, SLOPE, assert_close
 
 MOTION = 1e-10  # beside the largest number, after hundreds of steps: rounding that contacts amplify
@@ -253,7 +253,7 @@ def test_a_heap_that_may_touch_in_many_points(rng: np.random.Generator) -> None:
 
 def test_more_contacts_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soft_constraints, "FEW", 0)
-    monkeypatch.setattr(mujoco_gathering, "SLOTS", 3)
+    monkeypatch.setattr(gathering, "SLOTS", 3)
     monkeypatch.setattr(soft_constraints, "SLOTS", 3)
     twin = Twin(scene("", FLOOR.format("") + BODY.format(0.1, SHAPES["box"], "")))
     twin.d.qpos[2] = 0.13

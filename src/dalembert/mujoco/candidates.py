@@ -12,19 +12,19 @@ import numpy as np
 from dalembert.algorithms import poses
 from dalembert.collision import Ground, Hull, as_ground, hull
 from dalembert.collision.hulls import stated_hull
+from dalembert.contact.candidates import WORLD, moves, named_shapes
+from dalembert.contact.contact import DEFAULTS, GROUND, Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Surface
 from dalembert.model.mujoco import HeightMap, Mujoco, MujocoPair, Softness
 from dalembert.spatial import Pose
 
-from .candidates import WORLD, moves, named_shapes
-from .contact import DEFAULTS, GROUND, Contact
-from .mujoco_convex import POINTS
-from .mujoco_heights import MOST_POINTS, Field
-from .mujoco_hulls import CORNERS, MOST_VERTICES
-from .mujoco_points import Point, in_order, shape_points, terrain_points
-from .mujoco_weights import Mobility, mobility
+from .convex import POINTS
+from .heights import MOST_POINTS, Field
+from .hulls import CORNERS, MOST_VERTICES
+from .points import Point, in_order, shape_points, terrain_points
+from .weights import Mobility, mobility
 
 LEAST = 1e-15  # MuJoCo's smallest number
 LEAST_FRICTION = 1e-5
@@ -107,7 +107,7 @@ class MujocoPatch:
     def points(self, X: Sequence[Pose]) -> list[Point]:
         """One for each name, with normals from the second body to the first; X: the poses of all bodies.
 
-        Those on height fields are always gathered (`mujoco_gathering`).
+        Those on height fields are always gathered (`gathering`).
         """
         one, two = (self.first, self.second) if self.flipped else (self.second, self.first)
         X_a, X_b = (

@@ -36,7 +36,7 @@ from dalembert.model.geometry import Box
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .mujoco_hulls import SideTables, farthest_row
+from .hulls import SideTables, farthest_row
 
 PASSES = 50
 LEAST = 1e-15  # [m], [m²]: MuJoCo's smallest number

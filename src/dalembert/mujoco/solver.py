@@ -18,7 +18,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_or, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 
-from .mujoco_rows import Block, Contacts
+from .rows import Block, Contacts
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
