@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.collision import Hull, hull
-from dalembert.collision.supports import support
-from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from dalembert.spatial import Pose, so3
 
 ROCK = hull(np.random.default_rng(7).normal(size=(40, 3)) * [0.2, 0.15, 0.1])
@@ -32,9 +31,9 @@ def directions(count: int, seed: int = 0) -> np.ndarray:
     return d / np.linalg.norm(d, axis=1)[:, None]
 
 
-def reach(shape: object, X: Pose, d: np.ndarray) -> float:
+def reach(shape: Shape, X: Pose, d: np.ndarray) -> float:
     """The largest d·x of all points of a placed shape."""
-    return float(d @ X.point(support(shape, X.R.T @ d)))
+    return float(d @ X.point(shape.support(X.R.T @ d)))
 
 
 __all__ = ["ROCK", "SHAPES", "WEDGE", "Hull", "directions", "random_pose", "reach"]

@@ -5,11 +5,10 @@ import pytest
 
 import dalembert
 from collision.compiled import ROBOT, compiled_distance, compiled_slope, placements, pose
-from collision.shapes import SHAPES, Hull, directions, reach
+from collision.shapes import SHAPES, directions, reach
 from dalembert.collision import distance
 from dalembert.graph import jacobian
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
-from dalembert.solids import primitives
 from dalembert.spatial import Pose, so3
 from tolerances import COMPUTED, ITERATED, PRINTED, PRODUCT, RECURSION, ROUNDING, SINGLE, SLOPE, STEP, assert_close
 
@@ -33,9 +32,7 @@ GRID = directions(4000)
 
 def reaches(shape, X, d):
     """The largest d·x of all points of a placed shape, for many directions (n, 3)."""
-    local = d @ X.R
-    of_shape = np.max(local @ shape.vertices.T, axis=1) if isinstance(shape, Hull) else primitives.reach(shape, local)
-    return of_shape + d @ X.p
+    return shape.reach(d @ X.R) + d @ X.p
 
 
 def separation(a, X, b, Y, n):

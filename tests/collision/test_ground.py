@@ -7,7 +7,6 @@ from collision.shapes import ROCK, SHAPES, directions, random_pose, reach
 from dalembert import DalembertError
 from dalembert.backends.interpreter import run as evaluate
 from dalembert.collision import HalfSpace, HeightField, Terrain, as_ground, ground_points
-from dalembert.collision.supports import support
 from dalembert.collision.witness import FAR
 from dalembert.graph import jacobian, trace
 from dalembert.math import cos, sin
@@ -35,13 +34,13 @@ def test_lowest_candidate_is_the_lowest_point_of_the_shape(name):
             assert_close(w.normal, n, PRODUCT)
             assert n @ w.a - 0.3 == pytest.approx(w.distance, abs=PRODUCT)
             inside = X.inverse().point(w.a)  # no farther out than the shape reaches, in any direction
-            assert all(d @ inside <= d @ support(shape, d) + PRODUCT for d in directions(50))
+            assert all(d @ inside <= d @ shape.support(d) + PRODUCT for d in directions(50))
 
 
 def test_support_is_the_farthest_point_of_hulls():
     d = directions(100)
     for one in d:
-        assert_close(one @ support(ROCK, one), np.max(ROCK.vertices @ one), PRODUCT)
+        assert_close(one @ ROCK.support(one), np.max(ROCK.vertices @ one), PRODUCT)
 
 
 def test_standing_and_lying_cylinders_touch_at_a_triangle_and_along_a_line():
@@ -120,7 +119,7 @@ def test_grounds_that_are_none_are_refused():
         as_ground(lambda x, y: [x, y]).tangent(np.zeros(3))
     with pytest.raises(DalembertError, match="values has shape"):
         HeightField([0, 1], [0, 1], np.zeros((3, 2)))
-    with pytest.raises(DalembertError, match="Plane has no candidate points"):
+    with pytest.raises(DalembertError, match="Plane has no farthest point"):
         ground_points(Plane([0, 0, 1]), Pose.identity(), as_ground(0.0))
 
 

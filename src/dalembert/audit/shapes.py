@@ -14,9 +14,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Geometry, Model, Part
-from dalembert.model.geometry import Mesh, Polyhedron
-from dalembert.solids.meshes import surface
-from dalembert.solids.primitives import reach
+from dalembert.shapes.searching import spread
 from dalembert.solids.properties import solids, unit_properties
 from dalembert.spatial import Inertia
 
@@ -220,7 +218,7 @@ def _turned(link: ShapedLink) -> float:
 
 def _outside(link: ShapedLink) -> float:
     """How far the stated centre of mass lies beyond the convex hull of the shapes [m]; 0 within."""
-    d = _directions()
+    d = spread(400)
     return max(0.0, float(np.max(d @ link.stated.com - _reach(solids(link.part), d))))
 
 
@@ -234,19 +232,6 @@ def _reach(shapes: list[Geometry], d: np.ndarray) -> np.ndarray:
     """How far the shapes of a link go in directions d (n, 3), in the link's frame."""
     reached = []
     for geometry in shapes:
-        X, shape = geometry.placement, geometry.shape
-        if isinstance(shape, Mesh | Polyhedron):
-            extent = np.max((d @ X.R) @ surface(shape)[0].T, axis=1)
-        else:
-            extent = reach(shape, d @ X.R)
-        reached.append(extent + d @ X.p)
+        X = geometry.placement
+        reached.append(geometry.shape.reach(d @ X.R) + d @ X.p)
     return np.max(reached, axis=0)
-
-
-def _directions(n: int = 400) -> np.ndarray:
-    """Unit vectors spread evenly: a spiral over the sphere, and the axes."""
-    k = np.arange(n) + 0.5
-    z, turn = 1.0 - 2.0 * k / n, np.pi * (1.0 + np.sqrt(5.0)) * k
-    flat = np.sqrt(1.0 - z * z)
-    spiral = np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=1)
-    return np.concatenate([spiral, np.eye(3), -np.eye(3)])

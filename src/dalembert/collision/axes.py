@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import held, logical_and, logical_or, scan, sqrt, where
-from dalembert.model.geometry import Box
+from dalembert.shapes import Box
+from dalembert.shapes.segment import Segment
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .conditional import computed_where
-from .cores import HULLS, Segment, core_support, edge, first_point, middle, over_edges, over_faces, promising_edges
+from .cores import HULLS, edge, first_point, over_edges, over_faces, promising_edges
 from .lines import PARALLEL
 from .witness import Witness
 
@@ -60,7 +61,7 @@ def _best(a: Any, b: Any, X_AB: Pose, level: Any, wanted: Any) -> Candidate:
     of_a = _face_candidate(a, b, X_AB, FACE_A, wanted)
     of_b = _face_candidate(b, a, X_AB.inverse(), FACE_B, wanted)
     best = _larger(_larger(Candidate(LEAST, Feature(FACE_A, *np.zeros((4, 3)))), of_a, level), of_b, level)
-    if Segment in (type(a), type(b)) and (isinstance(a, HULLS) or isinstance(b, HULLS)):
+    if (isinstance(a, Segment) or isinstance(b, Segment)) and (isinstance(a, HULLS) or isinstance(b, HULLS)):
         edges = _segment_edges(a, b, X_AB)
     elif isinstance(a, HULLS) or isinstance(b, HULLS):
         edges = _hull_edges(a, b, X_AB, (of_a, of_b), best.separation, wanted)
@@ -86,7 +87,7 @@ def _face_candidate(a: Any, b: Any, X_AB: Pose, kind: float, wanted: Any) -> Can
                 normal = np.array([sign if i == k else 0.0 for i in range(3)])
                 rows.append(_face(normal, normal * half, b, X_AB, kind))
         return reduce(_larger, rows)
-    inside = X_AB.point(middle(b))
+    inside = X_AB.point(b.middle)
 
     def better(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
         # no point of b is before its first point: where one is too far in, that is too
@@ -135,7 +136,7 @@ def _directions(shape: Any) -> tuple[int, ...]:
 
 def _middle(shape: Any, d: np.ndarray, axis: int) -> np.ndarray:
     """The middle of the edge along an axis that is farthest along d."""
-    point = core_support(shape, d)
+    point = shape.support(d)
     return np.array([0.0 if k == axis else x for k, x in enumerate(point)])
 
 
@@ -146,7 +147,7 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose, faces: tuple[Candidate, Candidate], 
     Of all edges those are listed first whose arc may hold something better than what is known.
     """
     on_b, on_a = X_AB.point(faces[0].feature.point_b), X_AB.inverse().point(faces[1].feature.point_a)
-    inside_b, inside_a = X_AB.point(middle(b)), X_AB.inverse().point(middle(a))
+    inside_b, inside_a = X_AB.point(b.middle), X_AB.inverse().point(a.middle)
     of_a, count_a = promising_edges(a, (inside_b, on_b), known, wanted)
     of_b, count_b = promising_edges(b, (inside_a, on_a), known, wanted)
 

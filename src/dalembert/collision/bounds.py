@@ -6,11 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.model.geometry import Box, Capsule, Cylinder, Sphere
-from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
-
-from .hulls import Hull
 
 
 class Bound(NamedTuple):
@@ -27,22 +23,4 @@ class Bound(NamedTuple):
 
 def bound(shape: Any) -> Bound:
     """A capsule around a shape that ends somewhere, in the shape's frame."""
-    match shape:
-        case Sphere():
-            return Bound(np.zeros(3), np.zeros(3), float(shape.radius))
-        case Capsule() | Cylinder():
-            return Bound(np.zeros(3), np.array([0.0, 0.0, 0.5 * shape.length]), float(shape.radius))
-        case Box():
-            return _along(np.zeros(3), 0.5 * np.asarray(shape.size, float))
-        case Hull():
-            lower, upper = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-        case _:
-            lower, upper = -reach(shape, -np.eye(3)), reach(shape, np.eye(3))
-    return _along(0.5 * (lower + upper), 0.5 * (upper - lower))
-
-
-def _along(centre: np.ndarray, extent: np.ndarray) -> Bound:
-    """Around a box, along its longest side; extent (3,): half of its sides."""
-    longest = int(np.argmax(extent))
-    across = np.delete(extent, longest)
-    return Bound(centre, extent[longest] * np.eye(3)[longest], float(np.hypot(*across)))
+    return Bound(*shape.capsule())

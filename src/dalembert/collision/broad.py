@@ -6,14 +6,10 @@ those that overlap there are compared in y and z. What remains goes to the exact
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.model.geometry import Plane
-from dalembert.solids.primitives import reach
-
-from .hulls import Hull
 from .pairs import LinkPair, Solid
 
 
@@ -31,18 +27,14 @@ def bounding_boxes(solids: list[Solid], R: np.ndarray, p: np.ndarray) -> Boxes:
     for k, solid in enumerate(solids):
         R_S = R[:, solid.body] @ solid.placement.R
         centre = p[:, solid.body] + R[:, solid.body] @ solid.placement.p
-        if isinstance(solid.shape, Plane):
+        if not solid.shape.is_bounded:
             lower[:, k], upper[:, k] = -np.inf, np.inf  # its half-space is cut off by no box in general
             continue
         for axis in range(3):
             d = R_S[:, axis, :]  # the world's axis in the shape's frame
-            upper[:, k, axis] = centre[:, axis] + _reach(solid.shape, d)
-            lower[:, k, axis] = centre[:, axis] - _reach(solid.shape, -d)
+            upper[:, k, axis] = centre[:, axis] + solid.shape.reach(d)
+            lower[:, k, axis] = centre[:, axis] - solid.shape.reach(-d)
     return Boxes(lower, upper)
-
-
-def _reach(shape: Any, d: np.ndarray) -> np.ndarray:
-    return np.max(d @ shape.vertices.T, axis=1) if isinstance(shape, Hull) else reach(shape, d)
 
 
 def near_pairs(pairs: tuple[LinkPair, ...], R: np.ndarray, p: np.ndarray, margin: float) -> tuple[LinkPair, ...]:

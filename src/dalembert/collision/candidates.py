@@ -6,21 +6,22 @@ known about a candidate at one time is a good start for the next.
 
 from __future__ import annotations
 
-from functools import reduce, singledispatch
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, minimum, sqrt, where
-from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Polyhedron, Sphere
+from dalembert.shapes import Box, Cone, Cylinder, Ellipsoid, Shape
+from dalembert.shapes.farthest import UPRIGHT
+from dalembert.shapes.hull import Hull
+from dalembert.shapes.segment import Point, Segment
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .ground import Ground
-from .hulls import Hull, hull
-from .supports import UPRIGHT, face
 from .witness import Witness, inflated, present, witness
 
 ALL_VERTICES = 12  # of a hull that has no more, every vertex is a candidate; else the corners of its lowest face
@@ -34,35 +35,31 @@ def ground_points(shape: Any, X: Pose, ground: Ground) -> list[Witness]:
     Sphere and ellipsoid: 1, the nearest point; capsule: 2, its ends; box: 8 corners; cylinder: 4, the lowest point of
     each rim and two more of the lower one, where it does not lie; cone: its tip and 3 of its rim; hull: its vertices,
     or, where these are more than 12, the 4 corners of its lowest face. Those that are not there have the gap `FAR`.
+    Of another class: those of its core; without a core its lowest point, and the 4 corners of its lowest face.
     """
-    return _points(shape, X, ground)
+    if kernel := KERNELS.get(type(shape)):
+        return kernel(shape, X, ground)
+    inner, radius = shape.core()
+    if inner is shape:
+        return _opaque(shape, X, ground)
+    points = ground_points(inner, X, ground)
+    return points if isinstance(radius, float) and radius == 0.0 else [inflated(w, radius, 0.0) for w in points]
 
 
-@singledispatch
-def _points(shape: Any, X: Pose, ground: Ground) -> list[Witness]:
-    raise DalembertError(f"a {type(shape).__name__} has no candidate points of contact with the ground")
+def _point(shape: Point, X: Pose, ground: Ground) -> list[Witness]:
+    return [_at(X.p, ground)]
 
 
-@_points.register
-def _(shape: Sphere, X: Pose, ground: Ground) -> list[Witness]:
-    return [inflated(_at(X.p, ground), shape.radius, 0.0)]
+def _segment(shape: Segment, X: Pose, ground: Ground) -> list[Witness]:
+    half = shape.half * X.R[:, 2]
+    return [_at(end, ground) for end in (X.p + half, X.p - half)]
 
 
-@_points.register
-def _(shape: Capsule, X: Pose, ground: Ground) -> list[Witness]:
-    half = 0.5 * shape.length * X.R[:, 2]
-    has_length = not (isinstance(shape.length, float) and shape.length == 0.0)
-    ends = (X.p + half, X.p - half) if has_length else (X.p,)
-    return [inflated(_at(end, ground), shape.radius, 0.0) for end in ends]
+def _box(shape: Box, X: Pose, ground: Ground) -> list[Witness]:
+    return [_at(X.point(corner), ground) for corner in shape.corners()]
 
 
-@_points.register
-def _(shape: Box, X: Pose, ground: Ground) -> list[Witness]:
-    return [_at(X.point(corner), ground) for corner in corners(shape)]
-
-
-@_points.register
-def _(shape: Ellipsoid, X: Pose, ground: Ground) -> list[Witness]:
+def _ellipsoid(shape: Ellipsoid, X: Pose, ground: Ground) -> list[Witness]:
     p = X.p
     for _ in range(2):  # the lowest point along the normal below the centre, then along the normal below that one
         _, normal = ground.tangent(p)
@@ -71,8 +68,7 @@ def _(shape: Ellipsoid, X: Pose, ground: Ground) -> list[Witness]:
     return [_at(p, ground)]
 
 
-@_points.register
-def _(shape: Cylinder, X: Pose, ground: Ground) -> list[Witness]:
+def _cylinder(shape: Cylinder, X: Pose, ground: Ground) -> list[Witness]:
     x, y, up = _rim_axes(X, ground)
     axis, half, r = X.R[:, 2], 0.5 * shape.length, shape.radius
     lower = where(up > 0.0, -half, half) * axis
@@ -81,38 +77,50 @@ def _(shape: Cylinder, X: Pose, ground: Ground) -> list[Witness]:
     return [*lowest, *(present(absolute(up) > LYING, w) for w in others)]
 
 
-@_points.register
-def _(shape: Cone, X: Pose, ground: Ground) -> list[Witness]:
+def _cone(shape: Cone, X: Pose, ground: Ground) -> list[Witness]:
     x, y, _ = _rim_axes(X, ground)
     axis, half, r = X.R[:, 2], 0.5 * shape.length, shape.radius
     points = [half * axis, *(-half * axis + r * (c * x + s * y) for c, s in ROUND)]
     return [_at(X.p + p, ground) for p in points]
 
 
-@_points.register
-def _(shape: Hull, X: Pose, ground: Ground) -> list[Witness]:
+def _hull(shape: Hull, X: Pose, ground: Ground) -> list[Witness]:
     if len(shape.vertices) <= ALL_VERTICES:
         return [_at(X.point(vertex), ground) for vertex in shape.vertices]
+    return _lowest_face(shape, [], X, ground)
+
+
+def _opaque(shape: Shape, X: Pose, ground: Ground) -> list[Witness]:
+    p = X.p
+    for _ in range(2):  # as of an ellipsoid
+        _, normal = ground.tangent(p)
+        lowest = shape.support(-(X.R.T @ normal))
+        p = X.point(lowest)
+    return [_at(p, ground), *_lowest_face(shape, [lowest], X, ground)]
+
+
+def _lowest_face(shape: Shape, known: list[np.ndarray], X: Pose, ground: Ground) -> list[Witness]:
+    """The corners of the lowest face that are not among those known already."""
     _, normal = ground.tangent(X.p)
-    lowest = face(shape, -(X.R.T @ normal))
-    return [present(_is_another(p, lowest[:k]), _at(X.point(p), ground)) for k, p in enumerate(lowest)]
+    lowest = shape.face(-(X.R.T @ normal))
+    return [present(_is_another(p, [*known, *lowest[:k]]), _at(X.point(p), ground)) for k, p in enumerate(lowest)]
 
 
-@_points.register
-def _(shape: Mesh | Polyhedron, X: Pose, ground: Ground) -> list[Witness]:
-    return _points(hull(shape), X, ground)
+KERNELS: dict[type, Callable[[Any, Pose, Ground], list[Witness]]] = {
+    Point: _point,
+    Segment: _segment,
+    Box: _box,
+    Ellipsoid: _ellipsoid,
+    Cylinder: _cylinder,
+    Cone: _cone,
+    Hull: _hull,
+}
 
 
 def _is_another(p: np.ndarray, others: list[np.ndarray]) -> Any:
     """Whether a vertex is none of others: on an edge or a corner the corners of a face coincide."""
     apart = [p - other for other in others]
     return reduce(minimum, [dot(d, d) for d in apart], 1.0) > 0.0
-
-
-def corners(shape: Box) -> list[np.ndarray]:
-    """The corners (3,) of a box in its own frame [m]."""
-    half = 0.5 * shape.size
-    return [half * np.array([sx, sy, sz]) for sx in (1.0, -1.0) for sy in (1.0, -1.0) for sz in (1.0, -1.0)]
 
 
 def _at(point: np.ndarray, ground: Ground) -> Witness:

@@ -4,57 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dalembert.math import logical_and, logical_or, lookup, maximum, scan, visit, where
+from dalembert.shapes.farthest import WRITTEN_OUT
+from dalembert.shapes.segment import Segment
 from dalembert.spatial.vectors import dot
 
 from .hulls import Edges, Hull, TabledHull
 from .prisms import Prism
-from .supports import WRITTEN_OUT, support
 
 HULLS = (Hull, TabledHull)
 Step = Callable[..., dict[str, Any]]
 QUARTERS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 
 
-class Segment(NamedTuple):
-    """The line from −half to +half along z [m]: the core of a capsule; of a sphere it has no length."""
-
-    half: Any
-
-    @property
-    def is_point(self) -> bool:
-        """Whether it is known to have no length."""
-        return isinstance(self.half, float) and self.half == 0.0
-
-
-def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
-    """Like `support`, for segments as well."""
-    if isinstance(shape, Segment):
-        return np.array([0.0, 0.0, 0.0 if shape.is_point else where(d[2] < 0.0, -shape.half, shape.half)])
-    return support(shape, d)
-
-
 def first_point(shape: Any, d: np.ndarray, wanted: Any) -> np.ndarray:
-    """As `core_support`; where it is not wanted, anything, and hulls of many vertices are not gone through."""
+    """The point farthest along d; where it is not wanted, anything, and hulls of many vertices are not gone through."""
     if not isinstance(shape, TabledHull) and not (isinstance(shape, Hull) and len(shape.vertices) > WRITTEN_OUT):
-        return core_support(shape, d)
+        return shape.support(d)
 
     def step(best: Any, point: Any) -> dict[str, Any]:
         along = dot(point, d)
         return {"best": where(along > best[3], np.array([*point, along]), best)}
 
     return over_vertices(shape, step, np.array([0.0, 0.0, 0.0, -np.inf]), wanted)[:3]
-
-
-def middle(shape: Any) -> np.ndarray:
-    """A point (3,) inside a shape."""
-    if isinstance(shape, TabledHull):
-        return shape.middle
-    return shape.vertices.mean(axis=0) if isinstance(shape, Hull) else np.zeros(3)
 
 
 def over_vertices(shape: Any, step: Step, start: np.ndarray, wanted: Any = True) -> np.ndarray:
@@ -73,7 +49,7 @@ def over_faces(shape: Any, step: Step, start: np.ndarray) -> np.ndarray:
     if isinstance(shape, Segment):
         return start
     if isinstance(shape, TabledHull):
-        return _loop(lambda best, k: step(best, *shape.face(k)), _numbers(shape.table.face_count), start)
+        return _loop(lambda best, k: step(best, *shape.plane(k)), _numbers(shape.table.face_count), start)
     if isinstance(shape, Hull):
         normals, offsets = shape.faces
     else:

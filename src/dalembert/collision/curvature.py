@@ -19,18 +19,21 @@ import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_or, maximum, repeat, sqrt, where
-from dalembert.model.geometry import Box, Cone, Cylinder, Ellipsoid
+from dalembert.shapes import Box, Cone, Cylinder, Ellipsoid
+from dalembert.shapes.farthest import tangents
+from dalembert.shapes.segment import Segment
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .cores import Segment, over_edges, over_faces
+from .cores import over_edges, over_faces
 from .features import side_normal
 from .hulls import Hull, TabledHull
-from .supports import tangents
+from .opaque import Opaque
 from .witness import Witness
 
-ROUND = Cylinder | Ellipsoid | Cone
+ROUND = Cylinder | Ellipsoid | Cone | Opaque
 ALONG = 1e-6  # [rad], and of the size of a hull: how far normals and points may be from those of a flat side
+TURN = 1e-3  # [rad] either way: over it the farthest point of an opaque shape is differentiated
 UNSTABLE = 1e-9  # of the size of the shapes: the least curvature with which nearest points do not jump
 ACCURACY = 1e-9
 SHARED = 1e-12  # of the flat sides: what else could move as well, so that there is always a solution
@@ -153,6 +156,16 @@ def _(shape: Cylinder | Cone, p: np.ndarray, m: np.ndarray, tolerance: Any = ALO
     K = (sqrt(p[0] * p[0] + p[1] * p[1]) / maximum(out, tolerance)) * np.multiply.outer(around, around)
     P = where(on_side, 1.0, 0.0) * np.multiply.outer(straight, straight)
     return Surface(where(end, np.zeros((3, 3)), K), where(end, np.diag([1.0, 1.0, 0.0]), P))
+
+
+@surface.register
+def _(shape: Opaque, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+    """By differences of the farthest point; a flat side is one that curves little."""
+    K = np.zeros((3, 3))
+    for t in tangents(m):
+        moved = (shape.support(m + TURN * t) - shape.support(m - TURN * t)) / (2.0 * TURN)
+        K = K + np.multiply.outer(moved, t)
+    return Surface(0.5 * (K + K.T), np.zeros((3, 3)))
 
 
 @surface.register

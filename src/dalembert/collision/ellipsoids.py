@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import held, logical_or, maximum, minimum, repeat, sqrt, where
-from dalembert.model.geometry import Ellipsoid
+from dalembert.shapes import Ellipsoid
+from dalembert.shapes.farthest import tangents
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .conditional import computed_where
 from .directions import around, largest
 from .lines import unit
-from .supports import tangents
 from .witness import Witness
 
 PASSES = 40

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import branch, logical_and, logical_or, maximum, sqrt, where
-from dalembert.model.geometry import Cone, Cylinder
+from dalembert.shapes import Cone, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .cores import core_support, first_point, over_edges, over_faces, over_vertices
+from .cores import first_point, over_edges, over_faces, over_vertices
 from .lines import unit
-from .supports import support
 
 PARTS = 8  # of a fan, in each of which one minimum is looked for
 SECANTS = 4
@@ -71,13 +70,13 @@ def flattest(body: Any, other: Any, X: Pose) -> np.ndarray:
     if isinstance(other, Cylinder | Cone):
         best = over_vertices(body, corner, best)
         for n in (X.R[:, 2], -X.R[:, 2]):
-            best = better(best, n, dot(n, _first(other, X, n) - core_support(body, n)))
+            best = better(best, n, dot(n, _first(other, X, n) - body.support(n)))
     return best[1:]
 
 
 def _first(other: Any, X: Pose, n: np.ndarray) -> np.ndarray:
     """The point of the other shape that is first against n, in the body's frame."""
-    return X.point(support(other, -(X.R.T @ n)))
+    return X.point(other.support(-(X.R.T @ n)))
 
 
 def side_normal(other: Cylinder | Cone) -> tuple[Any, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import map as mapped
-from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Polyhedron, Sphere
+from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from dalembert.shapes.mesh import Triangulated
+from dalembert.shapes.segment import POINT
 from dalembert.spatial import Pose
 
 from .distance import distance
-from .hulls import Hull, HullTable, TabledHull, hull
+from .hulls import Hull, HullTable, TabledHull
 from .pairs import Solid
 from .witness import Witness
 
@@ -47,24 +49,24 @@ def _kind(a: Solid, b: Solid) -> tuple[Any, Any]:
     """The key that all pairs of a group share: the kinds of shapes, or the shapes where one has no kind."""
     known = (*SIZES, Hull)
     plain = type(a.shape) in known and type(b.shape) in known
-    return (type(a.shape), type(b.shape)) if plain else (_content(a), _content(b))
+    return (type(a.shape), type(b.shape)) if plain else ((type(a.shape), _content(a)), (type(b.shape), _content(b)))
 
 
 def alike(shape: Any) -> Any:
     """What shapes have in common that differ in their numbers alone: the kind; of any other the shape itself."""
-    pointed = isinstance(shape, Capsule) and shape.length == 0.0
+    pointed = type(shape) is Capsule and shape.core()[0] is POINT
     return type(shape) if type(shape) in SIZES and not pointed else id(shape)
 
 
 def alike_in_pairs(shape: Any) -> Any:
     """As `alike`, of shapes that touch each other: the hulls of all meshes are alike."""
-    return Hull if isinstance(shape, Mesh | Polyhedron | Hull) else alike(shape)
+    return Hull if isinstance(shape, Triangulated | Hull) else alike(shape)
 
 
 def convex(shapes: Sequence[Any]) -> list[Any]:
     """Shapes, in the place of meshes their convex hulls."""
-    meshes = {id(shape): shape for shape in shapes if isinstance(shape, Mesh | Polyhedron)}
-    hulls = {key: hull(shape) for key, shape in meshes.items()}
+    different = {id(shape): shape for shape in shapes if isinstance(shape, Triangulated)}
+    hulls = {key: shape.convex() for key, shape in different.items()}
     return [hulls.get(id(shape), shape) for shape in shapes]
 
 

@@ -11,11 +11,10 @@ from dalembert.errors import DalembertError
 from dalembert.model import Closure, Model, Surface
 from dalembert.model.assembly import WORLD
 from dalembert.model.content import fingerprint
-from dalembert.model.geometry import Capsule, Mesh, Plane, Polyhedron, Sphere
 from dalembert.model.joints import Free
+from dalembert.shapes.hull import deviation
+from dalembert.shapes.mesh import Triangulated
 from dalembert.spatial import Pose
-
-from .hulls import deviation, hull
 
 NO_SURFACE = Surface()
 
@@ -81,12 +80,10 @@ def _solids(model: Model) -> Iterator[Solid]:
 
 def _convex(shape: Any) -> tuple[Any, str]:
     """The shape that distances are computed from, and how it differs from the given one."""
-    if isinstance(shape, Capsule) and shape.length == 0.0:
-        return Sphere(shape.radius), ""
-    if not isinstance(shape, Mesh | Polyhedron):
-        return shape, ""
-    convex = hull(shape)
-    beyond = deviation(shape, convex)
+    convex = shape.convex()
+    if not isinstance(shape, Triangulated):
+        return convex, ""
+    beyond = deviation(shape.surface()[0], convex)
     note = f"its convex hull of {len(convex.vertices)} vertices is taken"
     return convex, note + (f", beyond which the mesh reaches by up to {beyond:.2g} m" if beyond > 1e-9 else "")
 
@@ -148,7 +145,7 @@ def _pair(model: Model, a: str, b: str) -> LinkPair:
         (x, y)
         for x in _of(model, a)
         for y in _of(model, b)
-        if x.body != y.body and not (isinstance(x.shape, Plane) and isinstance(y.shape, Plane))
+        if x.body != y.body and (x.shape.is_bounded or y.shape.is_bounded)
     )
     return LinkPair(a, b, both)
 

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, repeat, where
-from dalembert.model.geometry import Ellipsoid
+from dalembert.shapes import Ellipsoid
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
-from .cores import core_support
 from .curvature import ROUND
 from .lines import unit
 from .witness import Witness, chosen
@@ -166,7 +165,7 @@ def _instant(shapes: tuple[Any, Any], ways: tuple[Way, Way], t: Any, nearest: Ne
     X_AB = X_a.inverse() @ X_b
     w = nearest(X_AB)
     if any(isinstance(shape, ROUND) for shape in shapes):
-        a, b = core_support(shapes[0], -w.normal), X_AB.point(core_support(shapes[1], X_AB.R.T @ w.normal))
+        a, b = shapes[0].support(-w.normal), X_AB.point(shapes[1].support(X_AB.R.T @ w.normal))
         w = w._replace(distance=dot(w.normal, a - b))
     n, on_a, on_b = X_a.R @ w.normal, X_a.point(w.a), X_a.point(w.b)
     rate = dot(n, ways[0].velocity(t, X_a, on_a) - ways[1].velocity(t, X_b, on_b))
@@ -175,5 +174,5 @@ def _instant(shapes: tuple[Any, Any], ways: tuple[Way, Way], t: Any, nearest: Ne
 
 def _first(shape: Any, X: Pose, n: np.ndarray, place: np.ndarray) -> np.ndarray:
     """A place of a shape, as far along n as the shape is first; of an ellipsoid, where it is."""
-    first = X.point(core_support(shape, X.R.T @ n))
+    first = X.point(shape.support(X.R.T @ n))
     return first if isinstance(shape, Ellipsoid) else place + dot(n, first - place) * n

@@ -14,16 +14,16 @@ import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
-from dalembert.model.geometry import Ellipsoid, Plane
+from dalembert.shapes import Ellipsoid, Plane
+from dalembert.shapes.farthest import tangents
+from dalembert.shapes.segment import Point
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .candidates import ground_points
-from .cores import Segment
-from .distance import EXACT, Level, between, core, extent
+from .distance import EXACT, Level, between, core
 from .ground import Ground, plane
 from .passing import passing
-from .supports import face, tangents
 from .witness import FAR, Witness, inflated
 
 LEVEL = Level(3e-8, 3e-6)  # what stands flat to this keeps the same normal from step to step, and so comes to rest
@@ -55,7 +55,7 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] |
     deepest = nearest(X_AB)
     if later is not None:
         radius = radius_a + radius_b
-        level = LEVEL.of(deepest.distance, extent(core_a) + extent(core_b) + radius)
+        level = LEVEL.of(deepest.distance, core_a.extent + core_b.extent + radius)
         ahead = X_a.inverse() @ later[0], X_a.inverse() @ later[1]
         deepest = passing(core_a, core_b, X_AB, ahead, deepest, nearest, radius, level)
         if not single:  # several points share the motion of their bodies past each other: one place for both of them
@@ -66,7 +66,7 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] |
 
 
 def _is_round(shape: Any) -> bool:
-    return isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point)
+    return isinstance(shape, Ellipsoid | Point)
 
 
 def _facing(w: Witness, later: tuple[Pose, Pose], X_AB: Pose) -> Witness:
@@ -150,9 +150,9 @@ def _patch(a: Any, b: Any, X_AB: Pose, deepest: Witness) -> list[Witness]:
     n = deepest.normal
     u, v = tangents(n)
     origin = deepest.a
-    size = extent(a) + extent(b)
-    points_a = _side(a, -n)
-    points_b = [X_AB.point(p) for p in _side(b, X_AB.R.T @ n)]
+    size = a.extent + b.extent
+    points_a = a.face(-n)
+    points_b = [X_AB.point(p) for p in b.face(X_AB.R.T @ n)]
     of_a, of_b = (_seen(points, origin, u, v, n) for points in (points_a, points_b))
     places = _common(of_a, of_b, size)
     gaps = [where(valid, of_a.height(x) - of_b.height(x), FAR) for x, valid in places]
@@ -168,13 +168,6 @@ def _patch(a: Any, b: Any, X_AB: Pose, deepest: Witness) -> list[Witness]:
     alone = logical_or(alone, least > deepest.distance + MISSED * size)  # or what faces have in common is elsewhere
     first = Witness(*(where(alone, x, y) for x, y in zip(deepest, witnesses[0], strict=True)))
     return [first, *witnesses[1:]]
-
-
-def _side(shape: Any, d: np.ndarray) -> list[np.ndarray]:
-    if isinstance(shape, Segment):
-        ends = np.array([0.0, 0.0, shape.half]), np.array([0.0, 0.0, -shape.half])
-        return [ends[0], ends[0], ends[1], ends[1]]
-    return face(shape, d)
 
 
 def _seen(points: list[np.ndarray], origin: np.ndarray, u: np.ndarray, v: np.ndarray, n: np.ndarray) -> _Polygon:

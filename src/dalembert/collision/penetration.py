@@ -10,23 +10,22 @@ several minima is the smallest is known when both have been followed.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import held, logical_or, repeat, where
-from dalembert.model.geometry import Cone, Cylinder, Ellipsoid
+from dalembert.shapes import Cone, Cylinder, Ellipsoid
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .conditional import computed_where
-from .cores import core_support
 from .curvature import ROUND
 from .directions import around, largest
 from .features import flattest, side_normal
 from .gjk import ROUGHLY, nearest
 from .lines import unit
+from .opaque import Opaque
 from .witness import Witness
 
 DIRECTIONS = around(9)  # 11° apart
@@ -50,14 +49,13 @@ class Pair(NamedTuple):
 
     def overlap(self, n: np.ndarray) -> Any:
         """How far A must move along n, from B to A, until it is clear of B [m]."""
-        return dot(n, self.X_AB.point(core_support(self.b, self.X_AB.R.T @ n)) - core_support(self.a, -n))
+        return dot(n, self.X_AB.point(self.b.support(self.X_AB.R.T @ n)) - self.a.support(-n))
 
     def parted(self, n: np.ndarray, depth: Any) -> Witness:
         """The nearest points after A has moved along n until there is a gap; the point of A where it was before."""
         shift = (depth + GAP * self.size) * n
         moved = Pose(self.X_AB.R, self.X_AB.p - shift)
-        a, b = partial(core_support, self.a), partial(core_support, self.b)
-        return nearest(a, b, moved, self.size, n, ROUGHLY)[0]
+        return nearest(self.a.support, self.b.support, moved, self.size, n, ROUGHLY)[0]
 
 
 def penetration(pair: Pair, wanted: Any) -> Witness:
@@ -92,8 +90,8 @@ def _starts(pair: Pair) -> list[np.ndarray]:
         n = -flattest(pair.a, pair.b, pair.X_AB)
     else:
         n = pair.X_AB.R @ flattest(pair.b, pair.a, pair.X_AB.inverse())
-    # an ellipsoid may be nearest to a corner, which is no feature that is tried
-    return [n, best()] if isinstance(pair.a, Ellipsoid) or isinstance(pair.b, Ellipsoid) else [n]
+    # these may be nearest to a corner, which is no feature that is tried
+    return [n, best()] if any(isinstance(shape, Ellipsoid | Opaque) for shape in (pair.a, pair.b)) else [n]
 
 
 def _sides(shape: Any) -> np.ndarray:

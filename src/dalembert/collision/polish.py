@@ -18,14 +18,15 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_not, logical_or, maximum, repeat, sqrt, where
 from dalembert.math.elementary import is_precise
-from dalembert.model.geometry import Box, Cone, Cylinder
+from dalembert.shapes import Box, Cone, Cylinder
+from dalembert.shapes.farthest import tangents
+from dalembert.shapes.segment import Segment
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .cores import Segment, core_support, over_faces
+from .cores import over_faces
 from .curvature import SHARED, by_rank, solved, surface, turned, turned_by
 from .hulls import Hull, TabledHull
-from .supports import tangents
 from .witness import Witness
 
 PASSES = 16
@@ -54,7 +55,7 @@ def polished(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
 
     def first(n: np.ndarray) -> np.ndarray:
         """The first points of A against n and of B along n (2, 3)."""
-        return np.array([core_support(a, -n), X_AB.point(core_support(b, X_AB.R.T @ n))])
+        return np.array([a.support(-n), X_AB.point(b.support(X_AB.R.T @ n))])
 
     def step(n: Any, ends: Any, points: Any, along: Any, lost: Any, good: Any, settled: Any) -> dict[str, Any]:
         turn, moved = _newton(a, b, X_AB, n, ends, points, along, size)

@@ -19,7 +19,7 @@ DOWN = np.array([0.0, 0.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Prism(Hull):
+class Prism(Hull, inherits=True):
     """Corners (6, 3): those of a triangle, counter-clockwise seen from above, below, then those above them [m]."""
 
     @cached_property

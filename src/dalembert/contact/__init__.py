@@ -12,7 +12,6 @@ Rigid contact is solved in time steps (`sim.system.contact_step`). Where candida
 that may touch in it:
 
     gathering, clearance         candidates in slots, in every state others; what is out of reach of the ground
-    thickness                    how thin shapes are, which a fast body may pass through
     bounds, scene                pairs whose bounds come near each other, of loose bodies and of links
 
     solver                       impulses that put contacts, stops and dry friction on their laws

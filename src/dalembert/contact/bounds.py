@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.collision.hulls import Hull, hull
 from dalembert.math import sqrt
 from dalembert.model import Body, Model
-from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Sphere
-from dalembert.solids.primitives import reach
+from dalembert.shapes import Shape
+from dalembert.shapes.searching import AXES
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
@@ -35,20 +34,10 @@ class Solid(NamedTuple):
 
 def bounded(body: int, placement: Pose, shape: Any) -> Solid:
     """A shape with what bounds it. The box is about the origin of the shape's frame."""
-    axes = np.concatenate([np.eye(3), -np.eye(3)])
-    extents = _extent(shape, axes)
+    extents = np.asarray(shape.reach(AXES), float)
     half = np.maximum(extents[:3], extents[3:])
-    ball = float(extents.max() if isinstance(shape, Sphere) else np.linalg.norm(half))
+    ball = float(extents.max() if shape.symmetry == "all" else np.linalg.norm(half))
     return Solid(body, placement, shape, ball, half)
-
-
-def _extent(shape: Any, directions: np.ndarray) -> np.ndarray:
-    if isinstance(shape, Plane):
-        return np.full(len(directions), np.inf)
-    if isinstance(shape, Mesh | Polyhedron | Hull):
-        convex = shape if isinstance(shape, Hull) else hull(shape)
-        return np.max(directions @ convex.vertices.T, axis=1)
-    return reach(shape, directions)
 
 
 class Deepest(NamedTuple):
@@ -88,7 +77,7 @@ def body_radius(body: Body) -> float:
     radii = [0.0]
     for part in body.parts:
         for geometry in part.geometry:
-            if geometry.role == "collision" and not isinstance(geometry.shape, Plane):
+            if geometry.role == "collision" and geometry.shape.is_bounded:
                 solid = bounded(0, part.placement @ geometry.placement, geometry.shape)
                 radii.append(float(np.linalg.norm(solid.placement.p - body.inertia.com)) + solid.radius)
     return max(radii)

@@ -23,14 +23,13 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.execute import RecentSame, code
 from dalembert.model import Body, Closure, Model
 from dalembert.model.aligned import AlignedFrames
-from dalembert.model.geometry import Geometry, Plane, Shape
+from dalembert.model.geometry import Geometry, Shape
 from dalembert.model.joints import Free
 from dalembert.spatial import Pose
 
 from .contact import DEFAULTS, GROUND, Contact
 from .laws import FILE, GROUND_SIDE, MATERIAL, ContactLaw, Laws, Side
 from .planes import ground_of, moves
-from .thickness import thickness
 
 WORLD = -1  # instead of a body's number
 SHOWN = 4  # names in a line of the log
@@ -92,7 +91,7 @@ class Patch:
     @cached_property
     def thickness(self) -> float:
         """That of the thinner of its two shapes [m]; infinite on the ground."""
-        return np.inf if self.ground is not None else min(thickness(self.shape), thickness(self.other))
+        return np.inf if self.ground is not None else min(shape.thickness() for _, shape, _ in self.sides)
 
     @property
     def passes_by(self) -> bool:
@@ -190,7 +189,7 @@ def law_sources(model: Model, contact: Contact) -> list[str]:
 
 def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
     """Pairs of shapes that may touch, the ground None, and the laws for them."""
-    shapes = [shape for shape in named_shapes(model) if not isinstance(shape.geometry.shape, Plane)]
+    shapes = [shape for shape in named_shapes(model) if shape.geometry.shape.is_bounded]
     if not shapes:
         raise DalembertError(
             f"contact: robot {model.name!r} has no collision shapes: add some with ModelBuilder.add_geometry(…, "
@@ -270,7 +269,7 @@ def in_the_ground(model: Model, contact: Contact, q: np.ndarray) -> list[str]:
         for shape in named_shapes(model)
         if shape.body.index in level
         and moves(model, shape.body)
-        and not isinstance(shape.geometry.shape, Plane)
+        and shape.geometry.shape.is_bounded
         and min(w.distance for w in ground_points(shape.geometry.shape, X[shape.body.index] @ shape.placement, ground))
         < 0.0
     ]

@@ -13,9 +13,6 @@ import numpy as np
 
 from dalembert.collision import HalfSpace
 from dalembert.math import sqrt
-from dalembert.model.geometry import Box, Mesh, Polyhedron, Shape
-from dalembert.solids.meshes import triangles_of
-from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
@@ -43,20 +40,11 @@ class Clearance:
             lever = cross(ground.normal, twist[:3])
             direction = ground.normal + time * lever
             drift = dot(ground.normal, twist[3:]) - dot(lever, self.motions.reference)
-            shape, centre = _bounded(patch.shape)
+            shape, centre = patch.shape.simple()
             in_body = X.R.T @ direction
             down = -(patch.placement.R.T @ in_body)
             place = patch.placement.p + patch.placement.R @ centre
             height = dot(direction, X.p) + dot(in_body, place) + time * drift - ground.offset
             length = sqrt(dot(direction, direction))
-            lowest.append(height - reach(shape, down[None], np.array([length]))[0])
+            lowest.append(height - shape.reach(down[None], np.array([length]))[0])
         return lowest
-
-
-def _bounded(shape: Shape) -> tuple[Shape, np.ndarray]:
-    """A shape around another one, whose reach is known in any direction, and its centre (3,) there: boxes of meshes."""
-    if not isinstance(shape, (Mesh, Polyhedron)):
-        return shape, np.zeros(3)
-    vertices, _ = triangles_of(shape)
-    lower, upper = vertices.min(axis=0), vertices.max(axis=0)
-    return Box(upper - lower), 0.5 * (lower + upper)

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dalembert.collision.hulls import deviation, hull
 from dalembert.model import Model
-from dalembert.model.geometry import Mesh, Polyhedron, Shape
-from dalembert.solids.meshes import triangles_of
-from dalembert.solids.polyhedra import is_closed, joined, unit_inertia_of_surface
+from dalembert.shapes.hull import deviation
+from dalembert.shapes.mesh import Triangulated
+from dalembert.shapes.polyhedra import is_closed, joined, unit_inertia_of_surface
 
 from .candidates import touching
 from .contact import Contact
@@ -24,16 +23,16 @@ def mesh_remarks(model: Model, contact: Contact) -> list[str]:
     """Which meshes are not closed, which have hollows that contact fills, and by how much a hull is smaller."""
     pairs, _ = touching(model, contact)
     shapes = {each.name: each.geometry.shape for pair in pairs for each in pair if each is not None}
-    meshes = {name: shape for name, shape in shapes.items() if isinstance(shape, Mesh | Polyhedron)}
+    meshes = {name: shape for name, shape in shapes.items() if isinstance(shape, Triangulated)}
     volumes = {name: _volume(shape) for name, shape in meshes.items()}
-    hulls = {name: hull(shape) for name, shape in meshes.items()}
+    hulls = {name: shape.convex() for name, shape in meshes.items()}
     hollow, missed = [], []
     for name, shape in meshes.items():
         filled = unit_inertia_of_surface(hulls[name].vertices, hulls[name].triangles).mass
         volume = volumes[name]
         if volume is not None and filled > FILLED * volume:
             hollow.append(f"{name!r} ({filled / volume:.1f} times its volume)")
-        if (beyond := deviation(shape, hulls[name])) > MISSED:
+        if (beyond := deviation(shape.surface()[0], hulls[name])) > MISSED:
             missed.append(f"{name!r} ({1e3 * beyond:.1f} mm)")
     is_open = [repr(name) for name, volume in volumes.items() if volume is None]
     said = {
@@ -45,10 +44,9 @@ def mesh_remarks(model: Model, contact: Contact) -> list[str]:
     return [f"contact: {remark}: {_listed(names)}" for remark, names in said.items() if names]
 
 
-def _volume(shape: Shape) -> float | None:
+def _volume(shape: Triangulated) -> float | None:
     """Of what a mesh encloses [m³]; None: it is not closed."""
-    assert isinstance(shape, Mesh | Polyhedron)
-    vertices, triangles = triangles_of(shape)
+    vertices, triangles = shape.surface()
     vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))
     return abs(unit_inertia_of_surface(vertices, triangles).mass) if is_closed(triangles) else None
 

@@ -22,7 +22,6 @@ from dalembert.linear import Columns
 from dalembert.math import lookup, minimum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Closure, Model
-from dalembert.model.geometry import Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
@@ -274,7 +273,7 @@ class Scene:
                 pairs[k, side] = solids[key]
         bounds = self._bounds(every, placed)
         first, second = (BOUND.named(bounds[pairs[:, side]]) for side in (0, 1))
-        round_ones = all(isinstance(patch.other, Sphere) for patch in group.patches)
+        round_ones = all(patch.other is not None and patch.other.symmetry == "all" for patch in group.patches)
 
         def test(a: Any, b: Any) -> dict[str, Any]:
             between, margin = a["centre"] - b["centre"], a["radius"] + a["ahead"] + b["ahead"] + NEAR

@@ -7,10 +7,7 @@ from itertools import product
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model.geometry import Mesh, Polyhedron
 from dalembert.robot import Robot
-from dalembert.solids.meshes import surface
-from dalembert.solids.primitives import reach
 from dalembert.solids.properties import solids
 
 _GRID = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
@@ -26,11 +23,7 @@ def hull(robot: Robot, body: int) -> np.ndarray | None:
             X = part.placement @ geometry.placement
             d = DIRECTIONS @ X.R  # the directions in the shape's own axes
             try:
-                if isinstance(geometry.shape, Mesh | Polyhedron):
-                    vertices, _, _ = surface(geometry.shape)
-                    furthest = (vertices @ d.T).max(axis=0)
-                else:
-                    furthest = reach(geometry.shape, d)
+                furthest = geometry.shape.reach(d)
             except DalembertError:  # a mesh that cannot be read bounds nothing
                 return None
             supports.append(furthest + DIRECTIONS @ X.p)

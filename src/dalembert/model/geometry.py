@@ -1,129 +1,39 @@
-"""Shapes of links, for drawing, contact and mass properties. Without contact they do not affect the motion."""
+"""Shapes placed in links, for drawing, contact and mass properties. Without contact they do not affect the motion."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from dalembert import shapes
 from dalembert.errors import DalembertError, unknown
+from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
+from dalembert.shapes.mesh import MujocoHull
+from dalembert.shapes.shape import is_defined, undefined
 from dalembert.spatial import Pose
 
+__all__ = [
+    "Box",
+    "Capsule",
+    "Cone",
+    "Cylinder",
+    "Ellipsoid",
+    "Geometry",
+    "Mesh",
+    "MujocoContact",
+    "MujocoHull",
+    "Plane",
+    "Polyhedron",
+    "Role",
+    "Shape",
+    "Sphere",
+    "Surface",
+    "check_geometry",
+]
+
 Role = Literal["visual", "collision"]
-
-
-class _Numbers:
-    """Shapes accept any numbers: they are kept as floats and arrays (3,)."""
-
-    def __post_init__(self) -> None:
-        for each in fields(self):  # type: ignore[arg-type]
-            number, size = getattr(self, each.name), {"float": (), "np.ndarray": (3,)}.get(str(each.type))
-            if size is not None:
-                object.__setattr__(self, each.name, _kept(number, size, f"{type(self).__name__}: {each.name}"))
-
-
-def _kept(x: Any, size: tuple[int, ...], where: str) -> Any:
-    try:
-        value = np.asarray(x, float)
-    except (TypeError, ValueError):
-        raise DalembertError(f"{where} is {x!r}, expected {'3 numbers' if size else 'a number'}") from None
-    if value.shape != size or not np.all(np.isfinite(value)):
-        raise DalembertError(f"{where} is {x!r}, expected {'3 finite numbers' if size else 'a finite number'}")
-    return value if size else float(value)
-
-
-@dataclass(frozen=True, eq=False)
-class Box(_Numbers):
-    """A cuboid about its centre; size (3,): full edge lengths [m]."""
-
-    size: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Sphere(_Numbers):
-    """A ball about its centre; radius [m]."""
-
-    radius: float
-
-
-@dataclass(frozen=True, eq=False)
-class Ellipsoid(_Numbers):
-    """radii (3,): half axes along x, y, z [m]."""
-
-    radii: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Cylinder(_Numbers):
-    """A cylinder about its centre, along z; radius and full length [m]."""
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True, eq=False)
-class Capsule(_Numbers):
-    """A cylinder along z about its centre with half balls on its ends; `length` [m] is that of the cylinder alone."""
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True, eq=False)
-class Cone(_Numbers):
-    """A cone along z about the middle of its height, tip up; base radius and full length [m]."""
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True, eq=False)
-class Plane(_Numbers):
-    """A flat ground through the origin; `normal` (3,) points out of it."""
-
-    normal: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class MujocoHull:
-    """The convex hull of a mesh as MuJoCo's compiler has made it, in the frame of the mesh: points (n, 3) [m]; of each
-    side, in MuJoCo's order, the outward normal (k, 3), its number of corners (k,), and the numbers of these among the
-    points, side after side, seen counter-clockwise."""
-
-    points: np.ndarray
-    normals: np.ndarray
-    counts: np.ndarray
-    corners: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """A surface in a file: its path where that was found, else as the robot's file states it; scale (3,), or
-    one number for all axes. hull: only of a mesh in an MJCF file."""
-
-    file: str
-    scale: np.ndarray = field(default_factory=lambda: np.ones(3))
-    hull: MujocoHull | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        scale = np.full(3, self.scale) if np.ndim(self.scale) == 0 else self.scale
-        object.__setattr__(self, "scale", _kept(scale, (3,), "Mesh: scale"))
-
-
-@dataclass(frozen=True, eq=False)
-class Polyhedron:
-    """A surface held in memory: vertices (n, 3) [m] and triangles (m, 3) of vertex numbers, seen counter-clockwise.
-
-    hull: only of a mesh in an MJCF file.
-    """
-
-    vertices: np.ndarray
-    triangles: np.ndarray
-    hull: MujocoHull | None = field(default=None, repr=False)
-
-
-Shape = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Plane | Mesh | Polyhedron
 
 
 @dataclass(frozen=True)
@@ -181,8 +91,10 @@ class Geometry:
 def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:
     """Refuse anything that is not a shape, role or colour."""
     if not isinstance(shape, Shape):
-        some = ", ".join(kind.__name__ for kind in get_args(Shape))
-        raise DalembertError(f"{where}: expected a shape of dalembert.model.geometry ({some}), got {shape!r}")
+        some = ", ".join(name for name in shapes.__all__ if name != "Shape")
+        raise DalembertError(f"{where}: expected a shape of dalembert.shapes ({some}), got {shape!r}")
+    if not is_defined(shape):
+        raise DalembertError(f"{where}: {undefined(type(shape))}")
     if role not in get_args(Role):
         raise unknown("role", role, get_args(Role), where)
     if color is not None:

@@ -13,10 +13,10 @@ import numpy as np
 
 from dalembert.collision import FAR, Hull, distance
 from dalembert.collision.hulls import TabledHull
-from dalembert.collision.supports import tangents
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, scan, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder
+from dalembert.shapes.farthest import tangents
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 

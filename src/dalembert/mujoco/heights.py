@@ -21,7 +21,6 @@ from dalembert.collision import FAR, distance
 from dalembert.collision.groups import pose_of
 from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.collision.prisms import Prism
-from dalembert.collision.supports import support
 from dalembert.contact.bounds import bounded
 from dalembert.math import (
     branch,
@@ -98,8 +97,8 @@ def _box(shape: Any, X: Pose) -> tuple[list[Any], list[Any]]:
     low, high = [], []
     for axis in range(3):
         d = X.R[axis]
-        up = dot(support(shape, d), d)
-        down = dot(support(shape, -d), -d) if isinstance(shape, HULLS) else up
+        up = dot(shape.support(d), d)
+        down = dot(shape.support(-d), -d) if isinstance(shape, HULLS) else up
         low.append(X.p[axis] - down)
         high.append(X.p[axis] + up)
     return low, high
@@ -140,7 +139,7 @@ def apart(corners: np.ndarray, shape: Any, X: Pose, reach: Any) -> Any:
     found: Any = False
     for n, point in ((cross(b - a, c - a), a), (np.array([along[1], -along[0], 0.0]), b)):
         d = -(X.R.T @ n)
-        separation = dot(n, X.p - point) - dot(support(shape, d), d)
+        separation = dot(n, X.p - point) - dot(shape.support(d), d)
         found = logical_or(found, separation > reach * sqrt(dot(n, n)))
     return found
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.collision.hulls import Hull, TabledHull
 from dalembert.math import logical_and, lookup, repeat, scan, where
-from dalembert.solids.polyhedra import unit_inertia_of_surface
+from dalembert.shapes.polyhedra import unit_inertia_of_surface
 from dalembert.spatial.vectors import cross, dot
 
 from .polygons import LARGER

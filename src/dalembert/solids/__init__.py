@@ -1,4 +1,4 @@
-"""Solids: volume, centre of mass and inertia of shapes; surfaces of meshes."""
+"""Solids: mass, centre of mass and inertia of shapes and links at a density."""
 
 from .properties import MassProperties, mass_properties
 

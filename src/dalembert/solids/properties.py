@@ -10,12 +10,8 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Geometry, Part
-from dalembert.model.geometry import Mesh, Plane, Polyhedron
+from dalembert.shapes import Mesh, Polyhedron, Shape
 from dalembert.spatial import Inertia
-
-from .meshes import surface
-from .polyhedra import turned_outward, unit_inertia_of_surface
-from .primitives import unit_inertia
 
 SPECK = 1e-15  # m³: less does not count as a shape
 
@@ -66,9 +62,9 @@ def unit_properties(solid: Any) -> tuple[Inertia, tuple[str, ...]]:
         parts = [unit_properties(shape) for shape in shapes]
         total = sum((unit for unit, _ in parts), Inertia.zero())
         return total, tuple(note for _, notes in parts for note in notes)
-    if isinstance(solid, Mesh | Polyhedron):
-        return _of_surface(solid)
-    return unit_inertia(solid), ()
+    if isinstance(solid, Shape):
+        return solid.solid()
+    raise DalembertError(f"mass_properties: no solid is known for {type(solid).__name__}")
 
 
 def plain_solid(shapes: Iterable[Geometry]) -> Inertia | None:
@@ -79,7 +75,9 @@ def plain_solid(shapes: Iterable[Geometry]) -> Inertia | None:
     whole = Inertia.zero()
     for geometry in shapes:
         try:
-            whole = whole + unit_inertia(geometry.shape).transform(geometry.placement)
+            if isinstance(geometry.shape, Mesh | Polyhedron):
+                return None
+            whole = whole + geometry.shape.unit_inertia().transform(geometry.placement)
         except DalembertError:
             return None
     return whole if whole.mass > SPECK and np.trace(whole.about_com()) > 0.0 else None
@@ -91,23 +89,5 @@ def solids(link: Any) -> list[Geometry]:
     for other in geometry:
         if not isinstance(other, Geometry):
             raise DalembertError(f"mass_properties: expected shapes or Geometry, got {type(other).__name__}")
-    bulky = [shape for shape in geometry if not isinstance(shape.shape, Plane)]
+    bulky = [shape for shape in geometry if shape.shape.is_bounded]
     return [shape for shape in bulky if shape.role == "collision"] or bulky
-
-
-def _of_surface(shape: Mesh | Polyhedron) -> tuple[Inertia, tuple[str, ...]]:
-    vertices, triangles, note = surface(shape)
-    notes = [note] if note else []
-    if unit_inertia_of_surface(vertices, triangles).mass < 0.0:
-        triangles = triangles[:, ::-1]
-        notes.append("its triangles are turned inside out: taken the other way round")
-    triangles, turned, shells = turned_outward(vertices, triangles)
-    if turned:
-        which = f"{turned} of its {shells} shells {'is' if turned == 1 else 'are'} turned inside out"
-        notes.append(f"{which}: taken the other way round")
-    unit = unit_inertia_of_surface(vertices, triangles)
-    size = float(np.max(np.ptp(vertices, axis=0)))
-    if not unit.mass > 1e-12 * size**3:
-        raise DalembertError(f"mass_properties: the surface encloses no volume ({unit.mass:.3g} m³)")
-    name = shape.file if isinstance(shape, Mesh) else "polyhedron"
-    return unit, tuple(f"{name}: {note}" for note in notes)

@@ -9,11 +9,9 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Closure
-from dalembert.model.geometry import Geometry, Plane, Sphere
+from dalembert.model.geometry import Geometry, Sphere
 from dalembert.robot import Robot
 from dalembert.spatial import so3
-
-from .surfaces import surface
 
 GREY, PALETTE = (170, 175, 180), [(208, 212, 216), (66, 120, 178), (120, 128, 136), (90, 160, 150)]
 FORCE_LENGTH = 0.3  # of the robot's size: the longest arrow
@@ -130,12 +128,12 @@ class RobotScene:
         **style: Any,
     ) -> Any:
         try:
-            vertices, triangles = surface(geometry.shape)
+            vertices, triangles = geometry.shape.surface()
         except DalembertError as error:
             self.notes.append(f"{part.name}: {error}")
             return None
         X = part.placement @ geometry.placement
-        if body is not None and not isinstance(geometry.shape, Plane):  # a ground has no extent
+        if body is not None and geometry.shape.is_bounded:  # a ground has no extent
             self._points.append((body, np.asarray(vertices, float) @ X.R.T + X.p))
         if geometry.color is not None:
             color = tuple(int(255 * np.clip(c, 0.0, 1.0)) for c in geometry.color[:3])  # type: ignore[assignment]
@@ -182,14 +180,14 @@ class RobotScene:
         ]
 
     def _add_com(self) -> list[Any]:
-        vertices, triangles = surface(Sphere(0.02 * self.size))
+        vertices, triangles = Sphere(0.02 * self.size).surface()
         self._com = self._scene.add_mesh_simple(f"{self.root}/com", vertices, triangles, color=(220, 60, 60))
         self._com.position = self.robot.center_of_mass(self.q)
         return [self._com]
 
     def _add_inertia(self) -> list[Any]:
         handles = []
-        unit = surface(Sphere(1.0))
+        unit = Sphere(1.0).surface()
         for body in self.robot.model.bodies:
             if body.inertia.mass <= 0.0 or body.inertia.problems():
                 continue

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
-from dalembert.model import Surface
+from dalembert.model import Geometry, Surface
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Role, Shape, Sphere
-from dalembert.solids.primitives import unit_inertia
+from dalembert.solids.properties import plain_solid
 from dalembert.spatial import Inertia, Pose
 
 from ..xml import children, tag_of
@@ -183,11 +182,10 @@ def inertia_of(source: Source, inertial: Element, shapes: list[Placed]) -> Inert
     total = Inertia.zero()
     for placed in shapes:
         if placed.role == "collision":
-            try:
-                volume = unit_inertia(placed.shape)
-            except DalembertError:
+            volume = plain_solid([Geometry(placed.shape, Pose.identity())])
+            if volume is None:
                 what = 'inertial auto="true" needs solid primitives, not this shape; state <mass>, <inertia>'
-                raise source.error(placed.element, what) from None
+                raise source.error(placed.element, what)
             density = default if placed.density is None else placed.density
             total += scaled(volume, density).transform(placed.placement)
     if not total.mass > 0.0:

@@ -14,7 +14,6 @@ from dalembert.contact.candidates import in_the_ground, law_sources, moves, name
 from dalembert.contact.meshes import mesh_remarks
 from dalembert.contact.planes import left_out
 from dalembert.model import Model
-from dalembert.model.geometry import Plane
 
 SEEN, MOST_PLACES = 5e-3, 100  # [m] between places that are looked at on the way of half a step; at most so many
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
@@ -68,7 +67,7 @@ def _left_out(model: Model, contact: Contact) -> list[str]:
     if contact.pairs != "ground" or not any(drifts(model, body) for body in model.bodies):
         return []
     shapes = [shape for shape in named_shapes(model) if not moves(model, shape.body)]
-    return [shape.name for shape in shapes if not isinstance(shape.geometry.shape, Plane)]
+    return [shape.name for shape in shapes if shape.geometry.shape.is_bounded]
 
 
 def _passed(model: Model, patches: Sequence[Patch], q: np.ndarray, v: np.ndarray, step: float) -> list[str]:

@@ -62,7 +62,7 @@ def tips_of(gathering: Gathering, limbs: list[list[int]]) -> list[list[int]]:
     owner = gathering.owner
     ends = [max(owner[k].first for k in members) for members in limbs]
     return [
-        [k for k in members if owner[k].first == end and isinstance(owner[k].shape, Sphere)]
+        [k for k in members if owner[k].first == end and type(owner[k].shape) is Sphere]
         for members, end in zip(limbs, ends, strict=True)
     ]
 

@@ -20,12 +20,10 @@ from dalembert.contact.bounds import bounded
 from dalembert.contact.gathering import Motions
 from dalembert.contact.scene import is_loose
 from dalembert.contact.solver.cones import TINY
-from dalembert.contact.thickness import inner_radius
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, maximum, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Model
-from dalembert.model.geometry import Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
@@ -137,7 +135,7 @@ def turned_too_far(h: Any, table: np.ndarray, contacts: Nearby, count: Any = Non
 
 def may_turn_into(patch: Patch) -> bool:
     """Whether a shape may be elsewhere than its points go, when it turns: not a ball on level or sloping ground."""
-    return not (isinstance(patch.shape, Sphere) and isinstance(patch.ground, HalfSpace))
+    return not (patch.shape.symmetry == "all" and isinstance(patch.ground, HalfSpace))
 
 
 def robot_rows(turning: Turning, X: Sequence[Pose], motions: Motions, v: np.ndarray) -> np.ndarray:
@@ -192,9 +190,9 @@ def _body_facts(
     outer = max(float(np.linalg.norm(X.p - centre)) + bounded(0, X, shape).radius for shape, X in shapes)
     if not loose:
         return centre, outer, _own_axis(body, shapes, outer), 1.0, 0.0
-    inner = max(inner_radius(shape, X.inverse().point(centre)) for shape, X in shapes)
-    lines = [np.asarray(X.R, float)[:, 2] for shape, X in shapes if not isinstance(shape, Sphere)]
-    lines += [X.p - centre for shape, X in shapes if isinstance(shape, Sphere)]
+    inner = max(0.0, *(shape.depth(X.inverse().point(centre)) for shape, X in shapes))
+    lines = [np.asarray(X.R, float)[:, 2] for shape, X in shapes if shape.symmetry != "all"]
+    lines += [X.p - centre for shape, X in shapes if shape.symmetry == "all"]
     axis = next((x for x in lines if np.linalg.norm(x) > COAXIAL * outer), np.zeros(3))
     return centre, outer, _common_axis(centre, axis, shapes, outer), float(inner < (1.0 - ROUND) * outer), 1.0
 
@@ -216,13 +214,6 @@ def _common_axis(centre: np.ndarray, axis: np.ndarray, shapes: Sequence[tuple[An
     for shape, X in shapes:
         aside = np.linalg.norm(np.cross(axis, X.p - centre)) > COAXIAL * outer
         tilted = np.linalg.norm(np.cross(axis, np.asarray(X.R, float)[:, 2])) > COAXIAL
-        if aside or not (isinstance(shape, Sphere) or (_is_turned(shape) and not tilted)):
+        if aside or not (shape.symmetry == "all" or (shape.symmetry and not tilted)):
             return np.zeros(3)
     return axis
-
-
-def _is_turned(shape: Any) -> bool:
-    """Whether a shape is round about its own z."""
-    if isinstance(shape, Ellipsoid):
-        return bool(shape.radii[0] == shape.radii[1])
-    return isinstance(shape, Cylinder | Capsule | Cone)

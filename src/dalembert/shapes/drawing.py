@@ -1,4 +1,4 @@
-"""Shapes as triangles, for the viewer."""
+"""Surfaces of simple shapes as triangles, for the viewer."""
 
 from __future__ import annotations
 
@@ -6,46 +6,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from dalembert.errors import DalembertError
-from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
-from dalembert.solids.meshes import triangles_of
-
 AROUND = 32  # segments of a circle
 GROUND = 20.0  # m: edge of the square that represents a plane
 
-Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) [m], triangles (m, 3)
+Triangles = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) [m], triangles (m, 3), counter-clockwise from outside
 
 
-def surface(shape: Shape) -> Surface:
-    """Vertices and triangles, seen counter-clockwise from outside. A mesh is read from its file by trimesh."""
-    match shape:
-        case Box(size):
-            return _box(size)
-        case Sphere(radius):
-            return _ball(np.full(3, radius))
-        case Ellipsoid(radii):
-            return _ball(radii)
-        case Cylinder(radius, length):
-            return _lathe([(0, -length / 2), (radius, -length / 2), (radius, length / 2), (0, length / 2)])
-        case Cone(radius, length):
-            return _lathe([(0, -length / 2), (radius, -length / 2), (0, length / 2)])
-        case Capsule(radius, length):
-            return _capsule(radius, length)
-        case Plane(normal):
-            return _ground(normal)
-        case Mesh() | Polyhedron():
-            return triangles_of(shape)
-    raise DalembertError(f"no surface for a {type(shape).__name__}")
-
-
-def _box(size: np.ndarray) -> Surface:
+def box(size: np.ndarray) -> Triangles:
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     vertices = np.concatenate([corners[list(quad)] for quad in quads])  # apart, so that edges stay sharp
     return vertices, np.array([(4 * k, 4 * k + i, 4 * k + i + 1) for k in range(6) for i in (1, 2)])
 
 
-def _lathe(profile: list[tuple[float, float]]) -> Surface:
+def lathe(profile: list[tuple[float, float]]) -> Triangles:
     """Turn points (radius, height) about z; each step of the profile is a separate band, with sharp edges."""
     angles = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -63,20 +37,20 @@ def _lathe(profile: list[tuple[float, float]]) -> Surface:
     return np.concatenate(vertices), np.concatenate(triangles)
 
 
-def _ball(radii: np.ndarray) -> Surface:
+def ball(radii: np.ndarray) -> Triangles:
     heights = np.linspace(-np.pi / 2, np.pi / 2, AROUND // 2 + 1)
     vertices, triangles = _smooth([(np.cos(a), np.sin(a)) for a in heights])
     return vertices * radii, triangles
 
 
-def _capsule(radius: float, length: float) -> Surface:
+def capsule(radius: float, length: float) -> Triangles:
     arc = np.linspace(0.0, np.pi / 2, AROUND // 4 + 1)
     top = [(radius * np.cos(a), length / 2 + radius * np.sin(a)) for a in arc]
     return _smooth([*((r, -z) for r, z in reversed(top)), *top])
 
 
-def _smooth(profile: list[tuple[float, float]]) -> Surface:
-    """Like `_lathe`, with shared vertices between the bands."""
+def _smooth(profile: list[tuple[float, float]]) -> Triangles:
+    """Like `lathe`, with shared vertices between the bands."""
     angles = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
     rings = [np.column_stack([r * np.cos(angles), r * np.sin(angles), np.full(AROUND, z)]) for r, z in profile]
     k, after = np.arange(AROUND), (np.arange(AROUND) + 1) % AROUND
@@ -84,7 +58,7 @@ def _smooth(profile: list[tuple[float, float]]) -> Surface:
     return np.concatenate(rings), np.concatenate([band + AROUND * row for row in range(len(profile) - 1)])
 
 
-def _ground(normal: np.ndarray) -> Surface:
+def ground(normal: np.ndarray) -> Triangles:
     n = normal / np.linalg.norm(normal)
     x = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     x = GROUND / 2 * x / np.linalg.norm(x)

@@ -9,25 +9,19 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model.geometry import Mesh, Polyhedron
 
 from .polyhedra import is_closed, joined
 
 CURE = "pip install 'dalembert[meshes]'"
 
 
-def triangles_of(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) [m] and triangles (m, 3), unchanged."""
-    if isinstance(shape, Polyhedron):
-        return shape.vertices, shape.triangles
-    vertices, triangles = _read(shape.file, _stamp(shape.file))
-    mirrored = np.prod(shape.scale) < 0.0  # a mirror image turns the triangles over
-    return vertices * np.asarray(shape.scale, float), triangles[:, ::-1] if mirrored else triangles
+def read(file: str) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3) [m] and triangles (m, 3) of a file, kept until it changes."""
+    return _read(file, _stamp(file))
 
 
-def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
+def closed(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
     """Vertices (n, 3) [m] and triangles (m, 3) of a closed surface, and a note if it had to be changed."""
-    vertices, triangles = triangles_of(shape)
     vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))
     if is_closed(triangles):
         return vertices, triangles, ""
