@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert import ModelBuilder, load, motion
+from dalembert import ModelBuilder, elements, load, motion
 from dalembert.mechanism import Cylinder, at_joint
 from refs.printed import assert_decimals
 from tolerances import COARSE_RUN, PRINTED, RECURSION, SETTLED, assert_close
@@ -113,6 +113,24 @@ def test_the_arm_swings_on_its_oil_as_in_scipy():
     run = held.simulate(POSE[1:2], [start.rate], 0.6, elements=[lift], integrator="rk23", record=0.1)
     assert abs(run.q[-1, 0] - y[0]) < COARSE_RUN
     assert abs(run.v[-1, 0] - y[1]) < 10 * SETTLED * np.abs(run.v).max()
+
+
+def test_all_joints_swing_on_their_oil_as_in_scipy():
+    """Figure 5: τ = k (θ₀ − θ) − d θ̇ on all five joints from the moment at which the valves close."""
+    integrate = pytest.importorskip("scipy.integrate")
+    arm = load("hydraulic").without("friction", "damping")
+    stiffness, rates = np.array([6e5, 1.3e6, 7e5, 1.2e5, 1.5e4]), np.array([0.3, 0.25, -0.3, -0.2, 0.4])
+    damping, rest = 3e-3 * stiffness, POSE + arm.gravity(POSE) / stiffness
+
+    def slope(t, y):
+        q, v = y[:5], y[5:]
+        return np.concatenate([v, arm.forward_dynamics(q, v, stiffness * (rest - q) - damping * v)])
+
+    expected = integrate.solve_ivp(slope, (0.0, 0.3), [*POSE, *rates], "RK23", rtol=1e-8, atol=1e-10).y[:5, -1]
+    numbers = zip(range(1, 6), stiffness, rest, damping, strict=True)
+    oil = [elements.Spring(f"joint{j}", *each) for j, *each in numbers]
+    run = arm.simulate(POSE, rates, 0.3, elements=oil, integrator="rk23", record=0.1, rtol=1e-8, atol=1e-10)
+    assert_close(run.q[-1], expected, COARSE_RUN)
 
 
 def test_the_arm_turns_evenly_until_the_valve_closes():

@@ -62,17 +62,16 @@ CONTACTS = {  # stiffness [N/m], damping [N·s/m] of penalty contacts
 }
 LEAST_GROUND_FRICTION = 0.6  # of legged robots on flat ground
 
-RESONANCE: dict[RobotClass, Range] = {  # Hz, first structural mode of the joints
+RESONANCE = {  # Hz, first structural mode of the joints; no number is usual for legged robots and drones
     "cobot": Range(10.0, 40.0),
     "industrial": Range(30.0, 80.0),
-    "legged": Range(30.0, 80.0),
-    "drone": Range(80.0, 120.0),
+    "delta": Range(80.0, 120.0),
 }
 BANDWIDTH, CEILING = 5.0, 3.0  # resonance by bandwidth: to stay above; below the second it is excited
 
 CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, demand on the controller
-    (0.10, "slow cobot", "gravity compensation with PD is adequate"),
-    (0.50, "cobot at rated speed", "add the Coriolis term to the feedforward"),
+    (0.05, "slow cobot", "gravity compensation with PD is adequate"),
+    (0.25, "cobot at rated speed", "add the Coriolis term to the feedforward"),
     (1.00, "high-speed industrial arm", "full computed torque is needed"),
     (3.00, "direct-drive research arm", "Coriolis torques dominate: control in operational space"),
     (float("inf"), "swinging leg", "whole-body control is needed"),

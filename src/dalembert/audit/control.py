@@ -64,7 +64,7 @@ def contact(subject: Subject) -> Iterator[Found]:
     reason="a controller faster than a fifth of the structure's resonance excites it, one without damping rings",
     cure="start with gravity compensation and PD: kp = ω², kd = 2ζω with ω below a fifth of the resonance, ζ about 1",
 )
-def controller(subject: Subject) -> Iterator[Found]:
+def controller(subject: Subject) -> Iterator[Found | NotRun]:
     stated = subject.expect.controller if subject.expect else None
     if stated is None or stated.kp is None:
         raise NotRun("no controller is stated ([controller] of --expect FILE)")
@@ -74,9 +74,11 @@ def controller(subject: Subject) -> Iterator[Found]:
         return
     omega = float(np.sqrt(stated.kp))
     hertz = omega / (2.0 * np.pi)
-    resonance = stated.resonance or RESONANCE[kind].low
+    resonance = stated.resonance or (RESONANCE[kind].low if kind in RESONANCE else None)
     source = "stated" if stated.resonance else f"the least usual of the class {kind}"
-    if hertz > resonance / BANDWIDTH:
+    if resonance is None:
+        yield NotRun(f"the bandwidth was not compared: no resonance is stated, and none is usual for the class {kind}")
+    elif hertz > resonance / BANDWIDTH:
         severity: Severity | None = "error" if hertz > resonance / CEILING else None
         what = (
             f"a bandwidth of {hertz:.3g} Hz is {hertz / resonance:.2f} of the resonance, {resonance:.3g} Hz ({source})"

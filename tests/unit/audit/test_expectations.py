@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, cli, load
 from dalembert.audit import Expectations, expectations_of, read_expectations, write_expectations
+from dalembert.audit.expectations import ControllerExpectations
 
 RULES = ["expected-sizes", "expected-masses", "expected-reach", "expected-gravity"]
 GRAVITY = "gravity-direction"
@@ -121,3 +123,14 @@ def test_the_commands(tmp_path, capsys) -> None:
     assert "[[pose]]" in capsys.readouterr().out
     assert cli.main(["audit", "2r", "--expect", "no.toml"]) == 2
     assert isinstance(read_expectations(file), Expectations)
+
+
+def test_a_class_without_a_usual_resonance_is_not_compared() -> None:
+    """The reference has a number for arms; a quadruped's legs are judged by the gains alone."""
+    stated = Expectations(controller=ControllerExpectations(kp=1600.0, kd=50.0))
+    audit = load("quadruped").audit(rules=["controller"], expect=stated)
+    (left_out,) = audit.skipped
+    assert "none is usual for the class legged" in left_out.because and not audit.findings
+    slow = replace(stated, controller=replace(stated.controller, resonance=12.0))
+    (found,) = load("quadruped").audit(rules=["controller"], expect=slow).findings
+    assert "of the resonance, 12 Hz (stated)" in found.what
