@@ -43,7 +43,7 @@ from .functions.structure import (
     joint_info,
     limits,
 )
-from .model import Actuator, Model, State, random_parameters, unopposed
+from .model import Actuator, Model, Motors, State, motors_of, random_parameters, unopposed
 from .rooms import auditing, compiling, equations, optimal, simulation, viewing
 from .version import __version__
 
@@ -155,6 +155,15 @@ class Robot:
     def actuators(self) -> tuple[Actuator, ...]:
         """Motors and servos of the robot's file, in the order of `controls`, which drive them."""
         return self.model.actuators
+
+    @property
+    def motors(self) -> Motors:
+        """The joints that count as motorised, the passive ones, and why.
+
+        As the file says by <transmission>, <command_interface> or <actuator>, or `edit().set_joint(…, motor=False)`;
+        where nothing is said all joints, but free ones and those of effort limit 0.
+        """
+        return motors_of(self.model)
 
     @property
     def terrain(self) -> HeightField | None:

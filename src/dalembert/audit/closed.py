@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.functions.guards import function_call
-from dalembert.model import Body, Model
+from dalembert.model import Body, Model, motorized
 from dalembert.robot import Robot
 
 ITERATIONS = 40
@@ -20,14 +20,14 @@ SLACK = 1e-9  # beyond joint limits [rad or m]
 WALKERS, ROUNDS, STRIDE = 128, 60, 0.1  # of the samples of a manifold; stride in rad and m together
 NEARLY_CLOSED = 0.05  # [m or rad] from where the loops of a motion are closed on its own branch
 APPROACH = 21  # steps on the way from home to the start of a motion
+WHICH = "which joints are passive: by <transmission> in URDF, <actuator> in MJCF, or edit().set_joint(…, motor=False)"
 RIDGE = 1e-13  # regularises redundant equations, relative to the largest
 
 
 def motors(model: Model) -> tuple[Body, ...]:
-    """The bodies whose joints of one freedom may give a force: an effort limit of 0 marks a passive joint."""
-    return tuple(
-        body for body in model.independent if body.joint.nv == 1 and float(np.asarray(body.joint.effort_limit)[0]) > 0.0
-    )
+    """The bodies whose joints of one freedom count as motorised; see `Robot.motors`."""
+    mask = motorized(model)
+    return tuple(body for body in model.independent if body.joint.nv == 1 and mask[body.v].all())
 
 
 class ClosedManifold:

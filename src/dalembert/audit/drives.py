@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.model import Joint
 
+from .closed import motors
 from .naming import SPINNING, mentions
 from .rule import Found, NotRun, demand, rule
 from .subject import Subject
@@ -62,9 +63,8 @@ def friction_size(subject: Subject) -> Iterator[Found]:
 
 
 def _motors(subject: Subject) -> list[Joint]:
-    """The joints of one freedom that may give an effort, but for wheels and rotors."""
-    bodies = [body for body in subject.model.independent if body.joint.nv == 1]
-    return [b.joint for b in bodies if b.joint.effort_limit[0] > 0.0 and not mentions((b.name, b.joint.name), SPINNING)]
+    """The motorised joints of one freedom, but for wheels and rotors."""
+    return [b.joint for b in motors(subject.model) if not mentions((b.name, b.joint.name), SPINNING)]
 
 
 def _without(subject: Subject, what: str, has: Callable[[Joint], bool]) -> Iterator[Found | NotRun]:

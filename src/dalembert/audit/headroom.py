@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.execute import one_line
+from dalembert.model import motors_of
 from dalembert.robot import Robot
 
-from .closed import ClosedManifold, motors
+from .closed import WHICH, ClosedManifold, motors
 from .holding import worst_closed_loads, worst_loads
 
 PASSIVE_EFFECTS = ("friction", "damping", "armature")  # effects that do not matter at rest
@@ -48,12 +49,12 @@ def headroom_table(robot: Robot) -> HeadroomTable:
     if model.floating:
         return HeadroomTable((), "the base is free: holding torques depend on where it stands")
     if not driven:
-        return HeadroomTable((), "no joint has a motor: every effort limit is 0")
+        return HeadroomTable((), f"no joint has a motor: {motors_of(model).because}")
     still = robot.without(*PASSIVE_EFFECTS)
     if not model.closures:
         peaks = worst_loads(still, driven)
-    elif all(np.isinf(body.joint.effort_limit).all() for body in driven):
-        return HeadroomTable((), "of a robot with loops it must be stated which joints are passive: effort limit 0")
+    elif not motors_of(model).passive and all(np.isinf(body.joint.effort_limit).all() for body in driven):
+        return HeadroomTable((), f"of a robot with loops it must be stated {WHICH}")
     else:
         peaks = worst_closed_loads(ClosedManifold(still, driven))
     if not peaks:

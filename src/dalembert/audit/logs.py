@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.model import motors_of
 from dalembert.robot import Robot
 
-from .closed import ClosedManifold, motors
+from .closed import WHICH, ClosedManifold, motors
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
@@ -106,8 +107,8 @@ def _modelled(subject: Subject, motion: Motion) -> np.ndarray:
     if not subject.model.closures:
         return subject.robot.inverse_dynamics(motion.q, motion.v, motion.a)
     driven = motors(subject.model)
-    if not any(body.joint.nv == 1 and body.joint.effort_limit[0] == 0.0 for body in subject.model.independent):
-        raise NotRun("of a robot with loops it must be stated which joints are passive: effort limit 0", blocked=True)
+    if not motors_of(subject.model).passive:
+        raise NotRun(f"of a robot with loops it must be stated {WHICH}", blocked=True)
     q, v, a = ClosedManifold(subject.robot, driven).follow(motion.q, motion.v, motion.a)
     return subject.robot.loop_inverse_dynamics(q, v, a, actuated=[body.joint.name for body in driven]).tau
 

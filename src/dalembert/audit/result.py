@@ -11,6 +11,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from dalembert.model import Motors
+
 from .headroom import Headroom
 from .rule import SEVERITIES, Rule, Severity
 from .steps import STEPS
@@ -134,6 +136,7 @@ class Audit:
         load = self.facts.get("payload")
         lines = [f"audit of {self.robot}: {self.summary()}"]
         lines += [f"  payload: {load:g} kg at frame '{self.facts['frame']}'"] if load else []
+        lines += [f"  {Motors(**motors)}"] if (motors := self.facts.get("motors")) else []
         lines += [f"  {finding}" for finding in self.findings]
         lines += [f"  {item}" for item in self.skipped]
         if rows := [row for row in self.headroom if np.isfinite(row.ratio)]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.model import motors_of
 from dalembert.robot import Robot
 
 from . import axes, control, drives, gravity, inertia, integrator, intent, laws, logs, solidity, structure, touching  # noqa: F401  (their rules enter the list)
@@ -121,6 +122,7 @@ def _facts(subject: Subject) -> dict[str, Any]:
         "bodies": len(model.bodies),
         "joints": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
         "loops": len(model.closures),
+        "motors": motors_of(model)._asdict(),
         "mass": subject.mass,
         "payload": subject.payload,
         "frame": subject.tool if subject.payload else None,

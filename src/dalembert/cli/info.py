@@ -62,6 +62,7 @@ def run(
     if loaded.joints:
         out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, loaded.joints), 3))
         out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
+        out.print(str(loaded.motors), style="dim", markup=False)
     if effects := [row for joint in loaded.joints for row in _effects(joint)]:
         out.print(table("\nJoint dynamics (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
     if loaded.actuators:
@@ -156,6 +157,7 @@ def content(robot: Robot) -> dict[str, Any]:
         "mass": sum(body.mass for body in robot.bodies),
         "joints": [{**joint._asdict(), "q": [joint.q.start, joint.q.stop], "v": [joint.v.start, joint.v.stop]}
                    for joint in robot.joints],
+        "motors": robot.motors._asdict(),
         "bodies": [body._asdict() for body in robot.bodies],
         "frames": [frame._asdict() for frame in robot.frames],
         "loops": [{"name": c.name, "kind": c.kind, "equations": c.count} for c in robot.model.closures],

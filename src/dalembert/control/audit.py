@@ -17,10 +17,9 @@ import numpy as np
 from dalembert.algorithms import matrix_exponential
 from dalembert.errors import DalembertError
 from dalembert.loading import function
+from dalembert.model import motorized
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
-
-from .actuation import driven
 
 RINGING, LEAST_GAIN, LEAST_DISK = 0.4, 2.0, 0.5  # damping ratio, gain, distance from singular: below, a warning
 LONGEST_DELAY = 200  # periods of further delay that are tried
@@ -100,7 +99,7 @@ def audit(
             "times above 0 [s], and a relative error below 1"
         )
     q = robot.normalize(np.asarray(q, float))
-    mask = driven(robot.model)
+    mask = motorized(robot.model)
     begin = robot.integrate(q, 0.1 * mask) if start is None else robot.normalize(np.asarray(start, float))
     compiled = function(lambda t, q, v: law(t[0], q, v), robot, t=1)
     A, B, K = _linear(robot, compiled, q, mask)
@@ -213,7 +212,7 @@ def _tried(
     n, within = robot.nv, max(1, int(np.ceil(period / STEP - 1e-9)))
     step, steps = period / within, max(1, round(duration / period)) * within
     sampled = Sampled(within_limits(robot, law), period, round(delay / period) * period)
-    most, mask = robot.limits.effort, driven(robot.model) & np.isfinite(robot.limits.effort)
+    most, mask = robot.limits.effort, motorized(robot.model) & np.isfinite(robot.limits.effort)
     options: dict[str, Any] = {"friction": "smooth", "check": False}
     path = robot.rollout(begin, np.zeros(n), sampled, step, steps, record=max(1, steps // 200), **options)
     full = []

@@ -12,10 +12,9 @@ import numpy as np
 
 from dalembert.audit.classes import BANDWIDTH, CEILING, GAINS
 from dalembert.errors import DalembertError, unknown
+from dalembert.model import motorized
 from dalembert.robot import Robot
 from dalembert.sizing import Sizing
-
-from .actuation import driven
 
 
 class Gains(NamedTuple):
@@ -76,7 +75,7 @@ def check_ceiling(where: str, robot: Robot, omega: np.ndarray, resonance: Any) -
     """Refuse frequencies above a third of a joint's resonance; a note for those above a fifth."""
     if resonance is None:
         return ()
-    names, mask = robot.model.freedom_names, driven(robot.model)
+    names, mask = robot.model.freedom_names, motorized(robot.model)
     hertz = omega / (2.0 * np.pi)
     structure = _resonances(where, robot, resonance)
     noted = []

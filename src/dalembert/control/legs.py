@@ -16,11 +16,11 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.execute import real_array
 from dalembert.math import clip, floor, where
+from dalembert.model import motorized
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
 from dalembert.spatial import so3
 
-from .actuation import driven
 from .centroidal import Centroidal, centroidal
 from .gait import GRAVITY, Gait, ease, lift, trot
 from .odometry import Odometry, Sensors
@@ -123,7 +123,7 @@ class Legs:
         self.capture = float(np.sqrt(self.height / GRAVITY)) if capture is None else capture
         self.program = self._program(standing, 0.5 * (1.0 + margin) * friction, weights)  # more, when it is pushed
         limits = np.minimum(robot.limits.effort, robot.total_mass * GRAVITY * self.height)
-        self.damping = np.where(driven(robot.model), DAMPING * limits, 0.0)
+        self.damping = np.where(motorized(robot.model), DAMPING * limits, 0.0)
         self.odometry = (
             None
             if sensors is None

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dalembert.audit import Found, NotRun, Subject, rule
+from dalembert.model import motorized
 
-from .actuation import driven
 from .audit import audit
 from .laws.joint import computed_torque
 
@@ -29,7 +29,7 @@ def closed_loop(subject: Subject) -> Iterator[Found]:
     model = subject.model
     if stated.kp <= 0.0 or stated.kd <= 0.0:
         raise NotRun("the stated gains are not above 0")
-    if model.closures or not driven(model).all():
+    if model.closures or not motorized(model).all():
         raise NotRun("only robots with a motor at every joint are tried")
     frequency = float(np.sqrt(stated.kp))
     smooth = subject.robot.without("friction")  # which would hide that a loop rings

@@ -13,6 +13,7 @@ from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
+from .motors import Motors, motorized, motors_of
 from .mujoco import Mujoco
 from .random_parameters import random_parameters
 from .singular import Unopposed, unopposed
@@ -36,6 +37,7 @@ __all__ = [
     "LinkPlan",
     "Model",
     "ModelBuilder",
+    "Motors",
     "Mujoco",
     "MujocoContact",
     "Part",
@@ -45,6 +47,8 @@ __all__ = [
     "chain",
     "charts",
     "disassemble",
+    "motorized",
+    "motors_of",
     "plan",
     "random_parameters",
     "tips",

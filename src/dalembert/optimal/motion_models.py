@@ -16,6 +16,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.linear.stages import StageLayout
+from dalembert.model import motorized
 from dalembert.robot import Robot
 from dalembert.sim.elements.base import Situation
 from dalembert.sim.elements.contact import CompliantContact
@@ -28,13 +29,11 @@ Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
 
 
 def motors(robot: Robot, names: Sequence[str] | None) -> list[int]:
-    """Indices into v of the freedoms with a motor: of the joints named, else all but a base's and those of limit 0."""
+    """Indices into v of the freedoms with a motor: of the joints named, in that order, else as `robot.motors`."""
     if names is not None:
         names = [names] if isinstance(names, str) else names
         return [k for name in names for k in range(robot.joint(name).v.start, robot.joint(name).v.stop)]
-    base = robot.model.base.v
-    effort = robot.limits.effort
-    return [k for k in range(robot.nv) if not (base.start <= k < base.stop) and effort[k] != 0.0]
+    return np.flatnonzero(motorized(robot.model)).tolist()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from dalembert.execute.stages import lanes
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 from dalembert.linear.stages import StageLayout
+from dalembert.model import motors_of
 from dalembert.robot import Robot
 from dalembert.sim.elements.contact import CompliantContact
 
@@ -48,7 +49,8 @@ class Problem:
     """Motions of `nodes` steps of `step` [s] that cost least; made by `robot.optimal_control`.
 
     Everything is traced and compiled once, when it is made or first solved. `solve` gives a plan, `receding` a law.
-    ranges: limits by name ("torque", "velocity", "position"), each lower and upper.
+    ranges: limits by name ("torque", "velocity", "position"), each lower and upper. motors: the joints that count as
+    motorised, and why.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Problem:
         contact: Contact | None,
         parameters: Mapping[str, int],
     ) -> None:
-        self.robot = robot
+        self.robot, self.motors = robot, motors_of(robot.model, motors if actuation is None else ())
         self.nodes = _count("nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
         self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
@@ -123,7 +125,8 @@ class Problem:
         self._impact = _optional("impact", impact, (*state, "force"), self.parameters)
 
     def __repr__(self) -> str:
-        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}>"
+        motors = f", motors {self.motors.joints}" if self.motors.joints else ""
+        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}{motors}>"
 
     @cached_property
     def costs(self) -> tuple[str, ...]:

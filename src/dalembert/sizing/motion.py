@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.audit.closed import ClosedManifold, motors
+from dalembert.audit.closed import WHICH, ClosedManifold, motors
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
+from dalembert.model import motors_of
 from dalembert.motion import quintic
 from dalembert.robot import Robot
 
@@ -104,11 +105,8 @@ def _ratio(turning: np.ndarray, holding: np.ndarray) -> float:
 def _closed_efforts(robot: Robot, motion: Trajectory) -> Efforts:
     driven = motors(robot.model)
     names = tuple(body.joint.name for body in driven)
-    if not any(body.joint.effort_limit[0] == 0.0 for body in robot.model.independent if body.joint.nv == 1):
-        raise DalembertError(
-            f"robot {robot.name!r} has loops: state which joints are passive by an effort limit of 0, or every joint "
-            "would be a motor"
-        )
+    if not motors_of(robot.model).passive:
+        raise DalembertError(f"robot {robot.name!r} has loops: state {WHICH}, or every joint would be a motor")
     manifold = ClosedManifold(robot, driven)
     q, v, a = manifold.follow(motion.q, motion.v, motion.a)
     moved = float(np.max(np.abs(robot.difference(motion.q, q)), initial=0.0))

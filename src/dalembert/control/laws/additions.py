@@ -9,9 +9,9 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.math import maximum, pi, sin
+from dalembert.model import motorized
 from dalembert.robot import Robot
 
-from ..actuation import driven
 from ..gains import per_freedom
 from .law import Law, within_effort
 
@@ -69,7 +69,7 @@ def dither(robot: Robot, law: Callable[..., Any], amplitude: Any, frequency: flo
     if not 0.0 < frequency < np.inf:
         raise DalembertError(f"dither: frequency is {frequency!r}, expected above 0 [Hz]")
     added.amplitude = per_freedom("dither", robot, "amplitude", amplitude, "N·m or N", zero=True)
-    added.amplitude[~driven(robot.model)] = 0.0
+    added.amplitude[~motorized(robot.model)] = 0.0
     added.frequency = float(frequency)
     return added
 
@@ -107,7 +107,7 @@ def within_limits(robot: Robot, law: Callable[..., Any]) -> WithinLimits:
 
 def _limited(robot: Robot) -> list[tuple[int, int]]:
     """(freedom, place in q) of driven joints with one coordinate that have limits."""
-    mask, limits = driven(robot.model), robot.limits
+    mask, limits = motorized(robot.model), robot.limits
     places = []
     for body in robot.model.independent:
         if body.joint.flat and body.joint.nq == body.joint.nv:

@@ -17,9 +17,9 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.math import where
+from dalembert.model import motorized
 from dalembert.robot import Robot
 
-from ..actuation import driven
 from .law import Law, within_effort
 from .linear import LinearQuadratic, lqr, wrapped_difference
 
@@ -35,7 +35,7 @@ class EnergyShaping(Law):
         self.smooth = robot.without("friction")
         self.goal = hold.q
         self.energy = float(self.smooth.energy(hold.q, np.zeros(robot.nv)))
-        self.gains, self.mask = gains, driven(robot.model)
+        self.gains, self.mask = gains, motorized(robot.model)
         self.motors = tuple(body.joint.name for body in robot.model.independent if self.mask[body.v].any())
 
     def pumped(self, q: np.ndarray, v: np.ndarray, energy: Any = None) -> np.ndarray:

@@ -5,6 +5,7 @@ u = −K x minimises ∫ xᵀQx + uᵀRu of ẋ = A x + B u, K = R⁻¹BᵀP, A�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,9 @@ from dalembert.algorithms import difference
 from dalembert.errors import DalembertError
 from dalembert.execute import real_array
 from dalembert.math import atan2, cos, sin
-from dalembert.model import Model
+from dalembert.model import Model, Motors, motorized, motors_of
 from dalembert.robot import Robot
 
-from ..actuation import driven
 from .law import Law, within_effort
 
 BALANCED = 1e-6  # of the largest gravity torque: what a passive joint may lack
@@ -26,11 +26,15 @@ CONTROLLABLE = 1e-9  # singular value of [λ1 − A, B], relative to the largest
 class LinearQuadratic(Law):
     """tau = tau₀ − K [q ⊖ q₀; v], within the motors' limits.
 
-    K (nv, 2nv), with rows of 0 at passive joints; P (2nv, 2nv): xᵀPx is the cost that is left; poles (2nv,) [1/s].
+    K (nv, 2nv), with rows of 0 at passive joints; P (2nv, 2nv): xᵀPx is the cost that is left; poles (2nv,) [1/s];
+    motors: the joints that count as motorised, and why; notes: the same in words.
     """
 
-    def __init__(self, robot: Robot, q: np.ndarray, tau: np.ndarray, K: np.ndarray, P: np.ndarray, poles: Any) -> None:
+    def __init__(
+        self, robot: Robot, motors: Motors, q: np.ndarray, tau: np.ndarray, K: np.ndarray, P: np.ndarray, poles: Any
+    ) -> None:
         self.robot, self.q, self.tau, self.K, self.P, self.poles = robot, q, tau, K, P, poles
+        self.motors, self.notes = motors, (str(motors),)
 
     def state(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """x = [q ⊖ q₀; v] (2nv,); angles of joints that turn freely by the shorter way."""
@@ -55,18 +59,21 @@ def wrapped_difference(model: Model, q0: np.ndarray, q1: np.ndarray) -> np.ndarr
     return e
 
 
-def lqr(robot: Robot, q: Any, Q: Any = None, R: Any = None) -> LinearQuadratic:
+def lqr(
+    robot: Robot, q: Any, Q: Any = None, R: Any = None, motors: str | Sequence[str] | None = None
+) -> LinearQuadratic:
     """Linear-quadratic regulator about the equilibrium q (nq,).
 
     Q (2nv, 2nv) or its diagonal (2nv,), of x = [δq; v]; R (m, m) or its diagonal (m,) or a number, of the torques of
-    the m motors; default both 1. Joints without a motor get no torque; one that gravity moves at q, and motions that no
-    motor can reach, are errors that name the joint. Friction is left out of the linear model.
+    the m motors; default both 1. motors: names of the joints that have one; default `robot.motors`, which the law
+    names. Joints without a motor get no torque; one that gravity moves at q, and motions that no motor can reach, are
+    errors that name the joint. Friction is left out of the linear model.
     """
-    model, mask = robot.model, driven(robot.model)
+    model, mask = robot.model, motorized(robot.model, motors)
     if model.closures:
         raise DalembertError(f"lqr: robot {robot.name!r} has closed loops: the linear model is that of a tree")
     if not mask.any():
-        raise DalembertError(f"lqr: robot {robot.name!r} has no motor: all effort limits are 0")
+        raise DalembertError(f"lqr: robot {robot.name!r} has no motor: name some by motors=(…)")
     q = robot.normalize(real_array("lqr: q", q, f"expected ({robot.nq},)").astype(float))
     if q.shape != (robot.nq,):
         raise DalembertError(f"lqr: q has shape {q.shape}, expected ({robot.nq},) for robot {robot.name!r}")
@@ -88,7 +95,7 @@ def lqr(robot: Robot, q: Any, Q: Any = None, R: Any = None) -> LinearQuadratic:
     P = riccati(A, B, cost_x, cost_u)
     K = np.zeros((n, 2 * n))
     K[mask] = np.linalg.solve(cost_u, B.T @ P)
-    return LinearQuadratic(robot, q, tau, K, P, np.linalg.eigvals(A - B @ K[mask]))
+    return LinearQuadratic(robot, motors_of(model, motors), q, tau, K, P, np.linalg.eigvals(A - B @ K[mask]))
 
 
 def riccati(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -16,9 +16,9 @@ import numpy as np
 
 from dalembert.linear import elimination_order, factor, factor_semidefinite, gram, nonzeros, sparse_product
 from dalembert.math import maximum, minimum
+from dalembert.model import motorized
 from dalembert.robot import Robot
 
-from ..actuation import driven
 from .supports import Support
 from .tasks import Force, Situation, Task, goal_of
 
@@ -64,7 +64,7 @@ class Settings(NamedTuple):
 
 def supported(robot: Robot, supports: Sequence[Support], s: Situation, active: np.ndarray) -> tuple[Affine, Affine]:
     """(a, forces) as functions of the torques."""
-    mask = driven(robot.model)
+    mask = motorized(robot.model)
     q, v, n = s.q, s.v, robot.nv
     J = [robot.jacobian(q, each.frame)[each.rows] for each in supports]
     on = [active[k] for k, each in enumerate(supports) for _ in range(each.count)]
@@ -138,7 +138,7 @@ def _limits(
     robot: Robot, settings: Settings, s: Situation, a: Affine, forces: Affine, active: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], int]:
     """Rows low ≤ C τ ≤ high: motors, cones, and what speeds and places allow of accelerations."""
-    model, mask, limits = robot.model, driven(robot.model), robot.limits
+    model, mask, limits = robot.model, motorized(robot.model), robot.limits
     n = int(mask.sum())
     rows: list[Any] = []
     low: list[Any] = []

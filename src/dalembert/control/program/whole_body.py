@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import is_traced, real_array
 from dalembert.functions.guards import function_call
+from dalembert.model import motorized
 from dalembert.robot import Robot
 
-from ..actuation import driven
 from ..laws.law import Law
 from .assembly import Program, Settings, assembled
 from .solution import SOLVERS, Solved, solve_levels, solve_with
@@ -47,7 +47,7 @@ class WholeBody(Law):
 
     def __init__(self, robot: Robot, settings: Settings) -> None:
         self.robot, self.settings = robot, settings
-        self.mask = driven(robot.model)
+        self.mask = motorized(robot.model)
         self._trials: tuple[str, ...] = ()
 
     # ---- traced
@@ -239,7 +239,7 @@ def whole_body(
     model = robot.model
     if model.closures:
         raise DalembertError(f"whole_body: robot {robot.name!r} has closed loops, expected a tree")
-    if not driven(model).any():
+    if not motorized(model).any():
         raise DalembertError(f"whole_body: robot {robot.name!r} has no motor")
     for task in tasks:
         if not isinstance(task, Task):

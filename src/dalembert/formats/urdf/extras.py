@@ -9,8 +9,9 @@ from .elements import Element
 
 SILENT = {"link", "joint", "material", "dalembert", "loop_joint", "loop"}
 NOT_USED = {
-    "transmission": "not used: reduction and motor data do not enter (state rotor inertia as <dalembert armature>)",
-    "ros2_control": "not used: it concerns the controller",
+    "transmission": "says which joints have motors; reduction and motor data do not enter (state rotor inertia as "
+    "<dalembert armature>)",
+    "ros2_control": "says which joints have motors; the rest concerns the controller",
     "sensor": "not used: it carries no dynamics",
 }
 PHYSICAL = {"gravity", "physics", "coupling", "constraint", "spring", "damping"}

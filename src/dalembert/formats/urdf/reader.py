@@ -32,6 +32,7 @@ from .joints import Joint, read_joint
 from .links import Link, read_link
 from .loops import add_loops, place_of
 from .mimic import check_coupling, settle_mimics
+from .motors import with_motors
 from .tree import Tree, arrange
 
 MIMICS = ("couple", "free")
@@ -78,7 +79,7 @@ def read_document(
     if stated.held_by is not None:
         stated, links, joints = _placed(document, stated, links, joints)
     links |= _implied_world(document, links, joints, ledger)
-    joints = settle_mimics(document, joints, mimic, ledger)
+    joints = with_motors(document, settle_mimics(document, joints, mimic, ledger), ledger)
     tree = arrange(document, links, joints)
     for joint in tree.joints:
         if joint.kind != "fixed" and not links[joint.child].stated:

@@ -65,6 +65,9 @@ def write(
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
         for a, b in model.exclusions:
             losses.note("pair", f"{a}, {b}", f"{LANGUAGES[ending]} has no pairs that never touch", "left out")
+    stated = [body.joint.name for body in model.bodies if body.joint.motor is not None]
+    for name in stated if ending != ".urdf" else ():
+        losses.note("joint", name, f"{LANGUAGES[ending]} cannot say of a joint whether it has a motor", "left out")
     head = [f"Robot {model.name!r}, written by {generator}.", *notes]
     if ending in XML:
         root = XML[ending](model, losses, Package(package), geometry)

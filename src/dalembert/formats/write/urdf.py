@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model, Part
+from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model, Part, motors_of
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
 from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
@@ -56,6 +56,9 @@ class _Urdf:
             stack += [(name, child) for child in reversed(carried.get(name, []))]
         for closure in self.model.closures:
             self._closure(closure)
+        motors = motors_of(self.model)
+        for name in motors.joints if motors.stated else ():
+            add(add(self.root, "transmission", name=f"{name}_motor"), "joint", name=name)
         return self.root
 
     def _base(self, base: Body) -> None:

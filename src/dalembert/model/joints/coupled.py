@@ -43,6 +43,7 @@ class Coupled(Derived):
             "upper": np.maximum(*ends),
             "velocity_limit": joint.velocity_limit / size,
             "effort_limit": size * joint.effort_limit,
+            "motor": joint.motor,
         }
         for name, value in felt.items():
             object.__setattr__(self, name, value)

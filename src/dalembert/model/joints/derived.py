@@ -25,3 +25,4 @@ class Derived(Joint):
     upper: Any = field(init=False)
     velocity_limit: Any = field(init=False)
     effort_limit: Any = field(init=False)
+    motor: bool | None = field(init=False)

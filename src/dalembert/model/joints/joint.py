@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from dalembert.errors import DalembertError
 from dalembert.spatial import Pose
 
 from ..charts import Chart
+from ..content import SHOWN
 
 # Rounding π/2 leaves cosines of some 1e-16 where the author meant 0; as exact zeros they vanish from traced code.
 SNAP = 4 * np.finfo(float).eps
@@ -105,6 +106,7 @@ class Joint(ABC):
     upper: Any = None  # (nq,)
     velocity_limit: Any = None  # (nv,) [rad/s or m/s]; None: unlimited
     effort_limit: Any = None  # (nv,) [N·m or N]; None: unlimited
+    motor: bool | None = field(default=None, metadata=SHOWN)  # whether a motor drives it; None: not stated
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -124,11 +126,13 @@ class Joint(ABC):
             cls.stages = ()
 
     def __post_init__(self) -> None:
-        for field in ("armature", "damping", "friction", "stiffness"):
-            self._store(field, self._vector(field, self.nv), least=0.0)
-        for field in ("velocity_limit", "effort_limit"):
-            self._store(field, self._vector(field, self.nv, np.inf), least=0.0, finite=False)
+        for name in ("armature", "damping", "friction", "stiffness"):
+            self._store(name, self._vector(name, self.nv), least=0.0)
+        for name in ("velocity_limit", "effort_limit"):
+            self._store(name, self._vector(name, self.nv, np.inf), least=0.0, finite=False)
         self._store("slip_speed", self._vector("slip_speed", 1)[0])
+        if self.motor not in (True, False, None):
+            raise self._error(f"motor is {self.motor!r}, expected True, False, or None where nothing is known")
         if not self.slip_speed > 0.0:
             raise self._error(f"slip_speed is {self.slip_speed}, expected a speed above 0")
         self._store("rest", np.array(self.neutral()) if self.rest is None else self._vector("rest", self.nq))

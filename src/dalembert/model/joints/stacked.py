@@ -20,5 +20,5 @@ def stacked(joint: Joint, types: Sequence[tuple[type[AxisJoint], np.ndarray]]) -
     for k, (simple, axis) in enumerate(types):
         values = {field: getattr(joint, field)[k] for field in FIELDS}
         name = f"{joint.name}_{k + 1}"
-        steps.append(Step(simple(name=name, axis=axis, slip_speed=joint.slip_speed, **values)))
+        steps.append(Step(simple(name=name, axis=axis, slip_speed=joint.slip_speed, motor=joint.motor, **values)))
     return tuple(steps)
