@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dalembert import cli, demo, load, load_run
-from dalembert.robots import path
+from dalembert.bundled import path
 from tolerances import COMPUTED, INTEGRATED, ITERATED, REACHED, ROUGH_SLOPE, TIGHT_RUN
 
 

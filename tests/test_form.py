@@ -30,7 +30,7 @@ SUBJECTS = {  # tests of a room that concern no single file of it
     "graph": {"programs", "properties"},
     "interop": {"arrays"},
     "linear": {"factors"},
-    "robots": {"robots"},
+    "bundled": {"robots"},
     ".": {"reprs"},
 }
 

@@ -39,9 +39,3 @@ def test_versions_agree():
 def test_public_names_exist():
     for name in dalembert.__all__:
         assert getattr(dalembert, name) is not None, name
-
-
-def test_robots_stays_a_function_beside_the_folder_of_that_name():
-    code = "import dalembert; dalembert.load('2r'); import dalembert.robots; print(dalembert.robots())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert "'ur5'" in done.stdout, done.stderr

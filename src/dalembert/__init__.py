@@ -8,35 +8,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import math, spatial
-from .algorithms import zero_moment_point
-from .comparison import Comparison, Difference, compare
-from .editing import ModelEditor
-from .errors import DalembertError
-from .execute import Interrupted, register_backend
-from .functions import kinds, quantity
-from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-from .loading import ModelBuilder, function, load, register_reader, robots, scene
-from .model import Actuator, AxisJoint, Joint, Model, charts
-from .robot import Robot
-from .sim.failure import SimulationError
-from .solids import MassProperties, mass_properties
-from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import control, identify, mechanism, motion, optimal
+    from . import control, identify, math, mechanism, motion, optimal, spatial
+    from .algorithms.zero_moment_point import zero_moment_point
+    from .comparison import Comparison, Difference
+    from .comparison.compare import compare
     from .contact import Contact
+    from .editing import ModelEditor
+    from .errors import DalembertError
+    from .execute import Interrupted, register_backend
     from .formats.ledger import Finding
+    from .functions import kinds
+    from .functions.quantity import quantity
+    from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
+    from .loading import ModelBuilder, function, load, register_reader, robots, scene
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .mechanism import Mechanism
+    from .model import Actuator, AxisJoint, Joint, Model, charts
+    from .robot import Robot
     from .sim import elements, integrators
+    from .sim.failure import SimulationError
     from .sim.rollout.result import Rollout
     from .sim.run.events import Event
     from .sim.run.run import Run
     from .sim.run.save import load_run
     from .sim.system import constraints
     from .sim.system.laws import Sampled
+    from .solids import MassProperties, mass_properties
+    from .spatial import Inertia, Pose
 
 __all__ = [
     "Actuator",
@@ -97,50 +98,59 @@ __all__ = [
 ]
 
 
-# rooms that take time to load: files need an XML library, runs the compiler
-_LATER = {
-    "Contact": "contact",
-    "Event": "sim.run.events",
-    "Finding": "formats.ledger",
-    "Log": "logs",
-    "Mechanism": "mechanism",
-    "Rollout": "sim.rollout.result",
-    "Run": "sim.run.run",
-    "Sampled": "sim.system.laws",
-    "Trajectory": "logs",
+# Names are loaded when they are used first: whatever they need with them, and nothing else.
+_ROOMS = {
+    "charts": "model.charts",
     "constraints": "sim.system.constraints",
     "control": "control",
     "elements": "sim.elements",
-    "integrators": "sim.integrators",
     "identify": "identify",
-    "load_run": "sim.run.save",
+    "integrators": "sim.integrators",
+    "kinds": "functions.kinds",
+    "math": "math",
     "mechanism": "mechanism",
     "motion": "motion",
     "optimal": "optimal",
-    "read_log": "logs",
-    "read_trajectory": "logs",
-    "write_trajectory": "logs",
+    "spatial": "spatial",
 }
-
-_ROOMS = (
-    "constraints",
-    "control",
-    "elements",
-    "identify",
-    "integrators",
-    "mechanism",
-    "motion",
-    "optimal",
-)  # as a whole
+_NAMES = {
+    "algorithms": ("zero_moment_point",),
+    "comparison": ("Comparison", "Difference", "compare"),
+    "contact": ("Contact",),
+    "editing": ("ModelEditor",),
+    "errors": ("DalembertError",),
+    "execute": ("Interrupted", "register_backend"),
+    "formats.ledger": ("Finding",),
+    "functions": ("quantity",),
+    "functions.structure": ("BodyInfo", "FrameInfo", "JointInfo", "Wrench"),
+    "loading": ("ModelBuilder", "function", "load", "register_reader", "robots", "scene"),
+    "logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),
+    "mechanism": ("Mechanism",),
+    "model": ("Actuator", "AxisJoint", "Joint", "Model"),
+    "robot": ("Robot",),
+    "sim.failure": ("SimulationError",),
+    "sim.rollout.result": ("Rollout",),
+    "sim.run.events": ("Event",),
+    "sim.run.run": ("Run",),
+    "sim.run.save": ("load_run",),
+    "sim.system.laws": ("Sampled",),
+    "solids": ("MassProperties", "mass_properties"),
+    "spatial": ("Inertia", "Pose"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
     from importlib import import_module
 
-    room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in _ROOMS else getattr(room, name)
+    if name in _ROOMS:
+        value = import_module(f".{_ROOMS[name]}", __name__)
+    else:
+        home = next((module for module, names in _NAMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+        value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .bundled import names as bundled_names
+from .bundled import path as bundled_path
 from .errors import DalembertError, unknown
 from .functions.guards import function_call
 from .model import ModelBuilder as _ModelBuilder
 from .model import unopposed
 from .model.geometry import Shape
 from .robot import Robot
-from .robots import names as bundled_names
-from .robots import path as bundled_path
 from .spatial import Pose
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import algorithms
-from .collision import HeightField
-from .editing import ModelEditor
 from .functions import (
     Quantity,
     Variant,
@@ -48,6 +45,8 @@ from .rooms import auditing, compiling, equations, optimal, simulation, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .collision import HeightField
+    from .editing import ModelEditor
     from .execute import Call
     from .formats import Finding
 
@@ -95,6 +94,8 @@ class Robot:
         """The view in notebooks: the joints as a table, and how much the import noted."""
         warnings = sum(finding.severity == "warning" for finding in self.import_log)
         noted = f"; import: {warnings} warnings, see import_log" if warnings else ""
+        from html import escape
+
         return f"<p>{escape(repr(self))}{noted}</p>{html_table(self.model)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -171,6 +172,8 @@ class Robot:
 
         Between its points it is bilinear, where MuJoCo has two triangles, and beyond its edges level.
         """
+        from .collision import HeightField
+
         maps = [each for each in self.model.mujoco.height_maps if each.level] if self.model.mujoco else []
         if not maps:
             return None
@@ -199,6 +202,8 @@ class Robot:
 
         robot.edit().lock(elbow=0.3).payload(2.0, frame="tool").done()
         """
+        from .editing import ModelEditor
+
         return ModelEditor(self.model, self.import_log, Robot)
 
     def without(self, *effects: str) -> Robot:

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from dalembert import Robot, algorithms, load, robots
-from dalembert.robots import path
+from dalembert.bundled import path
 from peers.example_robots import peer
 from peers.mujoco_twin import Twin as MujocoTwin
 from peers.pinocchio_twin import Twin as PinocchioTwin

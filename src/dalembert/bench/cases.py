@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dalembert
+from dalembert.bundled import names as bundled_names
+from dalembert.bundled import path as bundled_path
 from dalembert.errors import unknown
-from dalembert.robots import names as bundled_names
-from dalembert.robots import path as bundled_path
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian")
 

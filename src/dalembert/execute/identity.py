@@ -41,7 +41,7 @@ UNINVOLVED = {
     "identify",
     "logs",
     "report",
-    "robots",
+    "bundled",
     "rooms",
     "sizing",
     "tables",

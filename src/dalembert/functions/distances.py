@@ -12,10 +12,6 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.kinematics import chain
-from dalembert.collision.broad import near_pairs as near_link_pairs
-from dalembert.collision.groups import pair_distances
-from dalembert.collision.pairs import LinkPair, body_pairs, link_pair, solids
-from dalembert.collision.witness import Witness, nearer
 from dalembert.errors import DalembertError
 from dalembert.execute import real_array
 from dalembert.model import Model
@@ -24,7 +20,9 @@ from dalembert.spatial.vectors import cross, dot
 from .kinds import Configuration, Kind, Request
 from .quantity import Keywords, quantity
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the room of distances is loaded when they are asked for
+    from dalembert.collision.pairs import LinkPair
+    from dalembert.collision.witness import Witness
     from dalembert.robot import Robot
 
 
@@ -53,6 +51,8 @@ Pairs = Annotated[Sequence[str | tuple[str, str]] | str | None, PairsOfLinks()]
 
 def chosen_pairs(model: Model, pairs: Any) -> tuple[LinkPair, ...]:
     """The pairs that a caller names; see `collision_pairs`."""
+    from dalembert.collision.pairs import LinkPair, body_pairs, link_pair
+
     if isinstance(pairs, tuple) and pairs and all(isinstance(pair, LinkPair) for pair in pairs):
         return pairs
     if reason := _shapeless(model):
@@ -77,6 +77,8 @@ def chosen_pairs(model: Model, pairs: Any) -> tuple[LinkPair, ...]:
 
 def _shapeless(model: Model) -> str | None:
     """Why a robot without collision shapes has no distances."""
+    from dalembert.collision.pairs import solids
+
     if solids(model):
         return None
     return (
@@ -87,6 +89,9 @@ def _shapeless(model: Model) -> str | None:
 
 def _nearest(model: Model, q: np.ndarray, pairs: Sequence[LinkPair]) -> list[Witness]:
     """For each pair of links, the witness of their nearest shapes."""
+    from dalembert.collision.groups import pair_distances
+    from dalembert.collision.witness import nearer
+
     every = [both for pair in pairs for both in pair.solids]
     rows = iter(pair_distances(every, algorithms.poses(model, q)))
     return [reduce(nearer, islice(rows, len(pair.solids))) for pair in pairs]
@@ -146,6 +151,8 @@ def near_pairs(robot: Robot, q: Any, margin: float, pairs: Any = None) -> tuple[
 
     Computed outside of compiled code, by sweep and prune; pass the result to `distance`. pairs: as there.
     """
+    from dalembert.collision.broad import near_pairs as near_link_pairs
+
     margin = float(margin)
     if not np.isfinite(margin) or margin < 0.0:
         raise DalembertError(f"near_pairs: margin is {margin}, expected a finite number not below 0 [m]")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,6 +152,8 @@ def limits(model: Model) -> Limits:
 
 def html_table(model: Model) -> str:
     """The joints of a model as an HTML table, for notebooks: names are escaped, angles are in degrees."""
+    from html import escape
+
     rows = []
     for index, body in enumerate(model.bodies):
         if body.joint.nv:

@@ -6,7 +6,7 @@ import pytest
 
 from dalembert import load
 from dalembert.audit import RULES
-from dalembert.robots import names
+from dalembert.bundled import names
 
 LAWS = ("derivatives", "energy", "inverse-forward", "passivity", "gravity-by-hand")  # tests/laws has them for any tree
 

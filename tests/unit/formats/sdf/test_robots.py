@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dalembert import algorithms
+from dalembert.bundled import path
 from dalembert.formats import read_sdf, read_urdf
 from dalembert.model import Model
-from dalembert.robots import path
 from sdf.from_urdf import STYLES, rewritten
 
 DATA = Path(__file__).parents[3] / "refs" / "data"

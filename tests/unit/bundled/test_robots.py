@@ -16,10 +16,10 @@ from dalembert.algorithms import (
     random,
     rnea,
 )
+from dalembert.bundled import names, path
 from dalembert.errors import DalembertError
 from dalembert.formats import read_urdf
 from dalembert.model import Model
-from dalembert.robots import names, path
 from dalembert.spatial import Pose, so3
 from tolerances import COMPUTED, INTEGRATED, ITERATED, PRINTED, PRODUCT, RECURSION, REORDERED, assert_close
 
