@@ -69,14 +69,16 @@ def write(
     for name in stated if ending != ".urdf" else ():
         losses.note("joint", name, f"{LANGUAGES[ending]} cannot say of a joint whether it has a motor", "left out")
     head = [f"Robot {model.name!r}, written by {generator}.", *notes]
+    files = Package(package, text)
     if ending in XML:
-        root = XML[ending](model, losses, Package(package), geometry)
+        root = XML[ending](model, losses, files, geometry)
         findings = losses.close()
         whole = document(root, [*head, *map(_line, findings)])
     else:
-        rows = to_dh(model, losses, geometry)
+        rows = to_dh(model, losses, files, geometry)
         findings = losses.close()
         whole = "\n".join([*comment([*head, *map(_line, findings)]), "", *rows, ""])
+    files.close()
     write_text(text, whole)
     return findings
 

@@ -15,12 +15,13 @@ import numpy as np
 from dalembert.model import Body, Frame, Geometry, JointEquation, Model, Part
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
-from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from .dh_frames import Line, frames, row
 from .layout import UniqueNames, single
 from .losses import Losses
+from .shapes import Package, standing_in
 from .text import number, tidied
 
 EXACT = 1e-12  # of the robot's size: how well the table must give the frames back
@@ -31,11 +32,11 @@ FORMAT = "dh"  # among the keywords of joints
 FRAME = "_dh"  # behind a link's name: the frame that a reader adds for the table's
 
 
-def to_dh(model: Model, losses: Losses, geometry: bool = True) -> list[str]:
+def to_dh(model: Model, losses: Losses, files: Package, geometry: bool = True) -> list[str]:
     """The lines of the table; empty if the model is not such a chain, which `losses` then says."""
     if not _is_chain(model, losses):
         return []
-    return _Table(model, losses, geometry).lines()
+    return _Table(model, losses, files, geometry).lines()
 
 
 def _is_chain(model: Model, losses: Losses) -> bool:
@@ -55,8 +56,8 @@ def _is_chain(model: Model, losses: Losses) -> bool:
 
 
 class _Table:
-    def __init__(self, model: Model, losses: Losses, geometry: bool) -> None:
-        self.model, self.losses, self.geometry = model, losses, geometry
+    def __init__(self, model: Model, losses: Losses, files: Package, geometry: bool) -> None:
+        self.model, self.losses, self.files, self.geometry = model, losses, files, geometry
         self.zero = [model.bodies[0].placement]  # X_WB with all joints at zero
         for body in model.bodies[1:]:
             self.zero.append(self.zero[-1] @ body.placement)
@@ -159,16 +160,29 @@ class _Table:
             if part.geometry and not self.geometry:
                 self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
             for geometry in part.geometry if self.geometry else ():
-                described = _shape(geometry)
-                if described is None:
-                    what = f"a DH table has no {type(geometry.shape).__name__.lower()} among its shapes"
-                    self.losses.note("link", part.name, what, "left out: it does not affect the motion")
-                    continue
-                lines += ["", f"[[{table}.geometry]]", *described, f'role = "{geometry.role}"']
-                lines += [f"name = {_text(geometry.name)}"] if geometry.name else []
-                lines += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
-                lines += _pose(X @ geometry.placement)
+                lines += self._geometry(geometry, X, part.name, table)
         return lines
+
+    def _geometry(self, given: Geometry, X: Pose, link: str, table: str) -> list[str]:
+        geometry: Geometry | None = given
+        if type(given.shape) not in SHAPES and type(given.shape) is not Mesh:
+            what = f"a DH table has no {given.shape.kind.lower()} among its shapes"
+            geometry = standing_in(given, link, what, self.losses, self.files)
+        if geometry is None:
+            return []
+        lines = ["", f"[[{table}.geometry]]", *self._shape(geometry.shape), f'role = "{geometry.role}"']
+        lines += [f"name = {_text(geometry.name)}"] if geometry.name else []
+        lines += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
+        return lines + _pose(X @ geometry.placement)
+
+    def _shape(self, shape: Shape) -> list[str]:
+        if isinstance(shape, Mesh):
+            file = self.files.uri(shape.file, "package")
+            return ['shape = "mesh"', f"file = {_text(file)}", f"scale = {_list(shape.scale)}"]
+        sizes = [(key, getattr(shape, key)) for key in SHAPES[type(shape)]]
+        return [f'shape = "{shape.kind.lower()}"'] + [
+            f"{key} = {_list(size) if np.ndim(size) else number(size)}" for key, size in sizes
+        ]
 
     def _loop(self, closure: Any) -> list[str]:
         lines = ["", "[[loop]]", f"name = {_text(closure.name)}", f'kind = "{closure.kind}"']
@@ -185,18 +199,6 @@ class _Table:
 def comment(lines: list[str]) -> list[str]:
     """Text as TOML comments."""
     return [part for line in lines for part in textwrap.wrap(line, 118, initial_indent="# ", subsequent_indent="#   ")]
-
-
-def _shape(geometry: Geometry) -> list[str] | None:
-    shape = geometry.shape
-    if isinstance(shape, Mesh):
-        return ['shape = "mesh"', f"file = {_text(shape.file)}", f"scale = {_list(shape.scale)}"]
-    if type(shape) not in SHAPES:
-        return None
-    sizes = [(key, getattr(shape, key)) for key in SHAPES[type(shape)]]
-    return [f'shape = "{type(shape).__name__.lower()}"'] + [
-        f"{key} = {_list(size) if np.ndim(size) else number(size)}" for key, size in sizes
-    ]
 
 
 def _mass(inertia: Inertia) -> list[str]:

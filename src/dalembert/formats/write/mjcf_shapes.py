@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.model import Geometry, MujocoContact, Part, Surface
-from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
+from dalembert.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose, so3
 
 from .layout import UniqueNames
 from .losses import Losses
-from .shapes import stated_scale
+from .shapes import standing_in, stated_scale, turned_to
 from .surroundings import MjcfSurroundings
 from .text import Element, add, number, numbers, tidied
 
 ENDINGS = (".stl", ".obj", ".msh")  # of the mesh files that MuJoCo reads
 MOST_CORNERS = 100_000  # three numbers each in one attribute, of which libxml2 takes 10 MB
 MOST_FACES = 200_000  # of an STL file for MuJoCo
+# class → its size
+WORDS: dict[type, Callable[[Any], Any]] = {
+    Box: lambda shape: 0.5 * shape.size,
+    Sphere: lambda shape: [shape.radius],
+    Ellipsoid: lambda shape: shape.radii,
+    Cylinder: lambda shape: [shape.radius, 0.5 * shape.length],
+    Capsule: lambda shape: [shape.radius, 0.5 * shape.length],
+}
 ROLES = {"visual": {"contype": "0", "conaffinity": "0", "group": "2"}, "collision": {"group": "3"}}
 
 
@@ -41,37 +52,50 @@ class Shapes:
         if not self.geometry and part.geometry:
             self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
         for geometry in part.geometry if self.geometry else ():
-            described = self._shape(geometry, part.name, fixed)
-            if isinstance(described, str):
-                self.losses.note("link", part.name, described, "left out: it does not affect the motion")
+            found = self._described(geometry, part.name, fixed)
+            if found is None:
                 continue
+            geometry, described = found
             name = self.geoms.new(geometry.name) if geometry.name else None
             color = None if geometry.color is None else numbers(geometry.color)
             attributes = place(geometry.placement) | described | ROLES[geometry.role] | _contact(geometry.surface)
             attributes |= self.surroundings.geom(part, geometry)
             add(body, "geom", name=name, **attributes, rgba=color)
 
-    def _shape(self, geometry: Geometry, link: str, fixed: bool) -> dict[str, str] | str:
-        """Attributes of the geom, or the reason why there is none."""
-        shape = geometry.shape
-        if isinstance(shape, Box):
-            return {"type": "box", "size": numbers(0.5 * shape.size)}
-        if isinstance(shape, Sphere):
-            return {"type": "sphere", "size": number(shape.radius)}
-        if isinstance(shape, Ellipsoid):
-            return {"type": "ellipsoid", "size": numbers(shape.radii)}
-        if isinstance(shape, Cylinder | Capsule):
-            kind = "cylinder" if isinstance(shape, Cylinder) else "capsule"
-            return {"type": kind, "size": numbers([shape.radius, 0.5 * shape.length])}
-        if isinstance(shape, Plane):
-            turned = geometry.placement @ Pose(_turned_to(shape.normal), np.zeros(3))
-            size = {"type": "plane", "size": "0 0 1"} | place(turned)
-            return size if fixed else "MuJoCo allows planes on fixed bodies only"
-        if isinstance(shape, Mesh):
-            return self._mesh(shape)
-        if isinstance(shape, Polyhedron):
-            return self._polyhedron(shape, link)
-        return f"MJCF has no {type(shape).__name__.lower()} among its shapes"
+    def _described(self, geometry: Geometry, link: str, fixed: bool) -> tuple[Geometry, dict[str, str]] | None:
+        """What is written, and its attributes; None: nothing."""
+        shape: Any = geometry.shape
+        kind = type(shape)
+        if kind is Mesh:
+            described = self._mesh(shape)
+        elif kind is Polyhedron:
+            described = self._polyhedron(shape, link)
+        elif kind is Plane and not fixed:
+            described = "MuJoCo allows planes on fixed bodies only"
+        elif kind is Plane:
+            turned = geometry.placement @ Pose(turned_to(shape.normal), np.zeros(3))
+            described = {"type": "plane", "size": "0 0 1"} | place(turned)
+        elif kind in WORDS:
+            described = {"type": kind.__name__.lower(), "size": numbers(WORDS[kind](shape))}
+        else:
+            described = f"MJCF has no {shape.kind.lower()} among its shapes"
+        if not isinstance(described, str):
+            return geometry, described
+        if kind is Mesh and geometry.role == "collision" and (inline := self._inline(geometry, link, described)):
+            return geometry, inline
+        other = standing_in(geometry, link, described, self.losses, None)
+        return None if other is None else self._described(other, link, fixed)
+
+    def _inline(self, geometry: Geometry, link: str, why: str) -> dict[str, str] | None:
+        """A mesh of which MuJoCo does not read the file, as vertices and triangles; None where that is no way."""
+        try:
+            described = self._polyhedron(Polyhedron(*geometry.shape.surface()), link)
+        except DalembertError:
+            return None
+        if isinstance(described, str):
+            return None
+        self.losses.note("link", link, why, "its triangles are written in the robot's file")
+        return described
 
     def _mesh(self, mesh: Mesh) -> dict[str, str] | str:
         if trouble := _unreadable(mesh.file):
@@ -89,7 +113,7 @@ class Shapes:
         if max(len(shape.vertices), len(shape.triangles)) > MOST_CORNERS:
             return f"a polyhedron of {len(shape.vertices)} vertices, which readers of XML refuse as one attribute"
         corners = np.unique(shape.vertices, axis=0)
-        if np.linalg.matrix_rank(corners - corners.mean(axis=0), tol=1e-9) < 3:
+        if len(corners) < 4 or np.linalg.matrix_rank(corners - corners.mean(axis=0), tol=1e-9) < 3:
             return "MuJoCo needs meshes with a volume, and this polyhedron is flat"
         name = self.meshes.new(f"{link}_mesh")
         faces = " ".join(str(int(k)) for k in shape.triangles.ravel())
@@ -118,14 +142,6 @@ def place(X: Pose) -> dict[str, str]:
     """pos and quat, each only if it is not the default."""
     attributes = {"pos": numbers(X.p)} if np.any(X.p) else {}
     return attributes | ({"quat": numbers(tidied(so3.to_quaternion(X.R), 1.0))} if np.any(np.eye(3) != X.R) else {})
-
-
-def _turned_to(normal: np.ndarray) -> np.ndarray:
-    """A rotation whose z axis is the normal."""
-    z = normal / np.linalg.norm(normal)
-    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z], axis=1)
 
 
 def _unreadable(file: str) -> str:

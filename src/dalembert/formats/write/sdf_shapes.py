@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from lxml import etree
 
 from dalembert.model import Geometry, Part, Surface
-from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere
+from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 from dalembert.spatial import so3
 
 from .layout import UniqueNames
 from .losses import Losses
-from .shapes import Package, stated_scale
+from .shapes import Package, standing_in, stated_scale
 from .text import Element, add, number, numbers, tidied
 
 
 def add_shapes(link: Element, part: Part, losses: Losses, package: Package) -> None:
     """<visual> and <collision> of a link; SDF requires a name for each."""
     names = UniqueNames(())
-    for geometry in part.geometry:
-        drawn = _shape(geometry, package)
-        if drawn is None:
-            what = f"SDF has no {type(geometry.shape).__name__.lower()} among its shapes"
-            losses.note("link", part.name, what, "left out: it does not affect the motion")
+    for each in part.geometry:
+        geometry: Geometry | None = each
+        if type(each.shape) not in WORDS and type(each.shape) is not Mesh:
+            what = f"SDF has no {each.shape.kind.lower()} among its shapes"
+            geometry = standing_in(each, part.name, what, losses, package)
+        if geometry is None:
             continue
         element = add(link, geometry.role, name=names.new(geometry.name or f"{part.name}_{geometry.role}"))
         X = geometry.placement
         if np.any(X.matrix() != np.eye(4)):
             add(element, "pose", numbers([*X.p, *tidied(so3.to_rpy(X.R), 1.0)]))
-        element.append(drawn)
+        element.append(_shape(geometry.shape, package))
         if geometry.surface is not None and geometry.role == "collision":
             _add_surface(element, geometry.surface)
         if geometry.color is not None and geometry.role == "visual":
@@ -55,28 +59,32 @@ def _add_surface(collision: Element, stated: Surface) -> None:
                 add(ode, tag, number(value))
 
 
-def _shape(geometry: Geometry, package: Package) -> Element | None:
+def _sizes(shape: Any) -> dict[str, str]:
+    return {"radius": number(shape.radius), "length": number(shape.length)}
+
+
+# class → the tag, and its children
+WORDS: dict[type, tuple[str, Callable[[Any], dict[str, str]]]] = {
+    Box: ("box", lambda shape: {"size": numbers(shape.size)}),
+    Sphere: ("sphere", lambda shape: {"radius": number(shape.radius)}),
+    Ellipsoid: ("ellipsoid", lambda shape: {"radii": numbers(shape.radii)}),
+    Cylinder: ("cylinder", _sizes),
+    Capsule: ("capsule", _sizes),
+    Cone: ("cone", _sizes),
+    Plane: ("plane", lambda shape: {"normal": numbers(shape.normal), "size": "1 1"}),
+}
+
+
+def _shape(shape: Shape, package: Package) -> Element:
     holder = etree.Element("geometry")
-    shape = geometry.shape
-    if isinstance(shape, Box):
-        add(add(holder, "box"), "size", numbers(shape.size))
-    elif isinstance(shape, Sphere):
-        add(add(holder, "sphere"), "radius", number(shape.radius))
-    elif isinstance(shape, Ellipsoid):
-        add(add(holder, "ellipsoid"), "radii", numbers(shape.radii))
-    elif isinstance(shape, Cylinder | Capsule | Cone):
-        element = add(holder, type(shape).__name__.lower())
-        add(element, "radius", number(shape.radius))
-        add(element, "length", number(shape.length))
-    elif isinstance(shape, Plane):
-        element = add(holder, "plane")
-        add(element, "normal", numbers(shape.normal))
-        add(element, "size", "1 1")
-    elif isinstance(shape, Mesh):
+    if isinstance(shape, Mesh):
         element = add(holder, "mesh")
         add(element, "uri", package.uri(shape.file, "model"))
         if (scale := stated_scale(shape)) is not None:
             add(element, "scale", numbers(scale))
-    else:
-        return None
+        return holder
+    tag, children = WORDS[type(shape)]
+    element = add(holder, tag)
+    for name, text in children(shape).items():
+        add(element, name, text)
     return holder

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from dalembert.model import Geometry, Model, Part
-from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from dalembert.model.surroundings import FluidShape
+from dalembert.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial import Inertia
 
 from .losses import Losses
@@ -40,8 +43,10 @@ class MjcfSurroundings:
         """Attributes of a geom that stands for an ellipsoid in the fluid."""
         waiting = self.shapes.get(part.name, [])
         for shape in waiting:
-            half_axes = _half_axes(geometry.shape)
-            if not shape.coefficients or half_axes is None or not np.allclose(half_axes, shape.size, rtol=CLOSE):
+            half_axes = HALF_AXES.get(type(geometry.shape))
+            if not shape.coefficients or half_axes is None:
+                continue
+            if not np.allclose(half_axes(geometry.shape), shape.size, rtol=CLOSE):
                 continue
             if np.allclose(geometry.placement.matrix(), shape.placement.matrix(), atol=CLOSE) and shape.share == 1.0:
                 waiting.remove(shape)
@@ -74,17 +79,14 @@ def weightless_in_sdf(model: Model, losses: Losses) -> set[str]:
     return {link for link, share in model.surroundings.compensations if share == 1.0}
 
 
-def _half_axes(shape: Shape) -> np.ndarray | None:
-    """Half axes of the ellipsoid that MuJoCo takes for a shape."""
-    if isinstance(shape, Sphere):
-        return np.full(3, shape.radius)
-    if isinstance(shape, Capsule):
-        return np.array([shape.radius, shape.radius, 0.5 * shape.length + shape.radius])
-    if isinstance(shape, Cylinder):
-        return np.array([shape.radius, shape.radius, 0.5 * shape.length])
-    if isinstance(shape, Ellipsoid):
-        return np.asarray(shape.radii)
-    return 0.5 * np.asarray(shape.size) if isinstance(shape, Box) else None
+# class → half axes of the ellipsoid that MuJoCo takes for it
+HALF_AXES: dict[type, Callable[[Any], Any]] = {
+    Sphere: lambda shape: np.full(3, shape.radius),
+    Capsule: lambda shape: np.array([shape.radius, shape.radius, 0.5 * shape.length + shape.radius]),
+    Cylinder: lambda shape: np.array([shape.radius, shape.radius, 0.5 * shape.length]),
+    Ellipsoid: lambda shape: shape.radii,
+    Box: lambda shape: 0.5 * shape.size,
+}
 
 
 def _is_box_of(shape: FluidShape, inertia: Inertia) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,24 @@ from lxml import etree
 from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model, Part, motors_of
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
-from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.model.joints import AxisJoint, Step
+from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf.extension import MANY
 from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
 from .losses import Losses
-from .shapes import Package, stated_scale, without_capsules
+from .shapes import Package, standing_in, stated_scale, without_capsules
 from .text import Element, add, number, numbers, tidied
 
 GRAVITY = (0.0, 0.0, -9.81)
 FORMAT = "urdf"  # among the keywords of joints
+# class → the tag, and its attributes
+WORDS: dict[type, tuple[str, Callable[[Any], dict[str, str]]]] = {
+    Box: ("box", lambda shape: {"size": numbers(shape.size)}),
+    Sphere: ("sphere", lambda shape: {"radius": number(shape.radius)}),
+    Cylinder: ("cylinder", lambda shape: {"radius": number(shape.radius), "length": number(shape.length)}),
+}
 PASSED_OVER = "written in <dalembert>, which other readers ignore"
 
 
@@ -186,7 +193,7 @@ class _Urdf:
             self.losses.note(
                 "link", part.name, "friction and stiffness of its shapes", "left out: URDF cannot express them"
             )
-        if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
+        if self.geometry and any(type(geometry.shape) is Capsule for geometry in part.geometry):
             self.losses.note(
                 "link", part.name, "URDF has no capsule", "a cylinder with a ball at each end, the same space"
             )
@@ -194,22 +201,20 @@ class _Urdf:
             self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
 
     def _shape(self, link: Element, name: str, geometry: Geometry) -> None:
-        holder = etree.Element("geometry")
-        shape = geometry.shape
-        if isinstance(shape, Box):
-            add(holder, "box", size=numbers(shape.size))
-        elif isinstance(shape, Sphere):
-            add(holder, "sphere", radius=number(shape.radius))
-        elif isinstance(shape, Cylinder):
-            add(holder, "cylinder", radius=number(shape.radius), length=number(shape.length))
-        elif isinstance(shape, Mesh):
+        if type(geometry.shape) not in WORDS and type(geometry.shape) is not Mesh:
+            what = f"URDF has no {geometry.shape.kind.lower()} among its shapes"
+            other = standing_in(geometry, name, what, self.losses, self.package)
+            if other is None:
+                return
+            geometry = other
+        holder, shape = etree.Element("geometry"), geometry.shape
+        if isinstance(shape, Mesh):
             scale = stated_scale(shape)
             uri = self.package.uri(shape.file, "package")
             add(holder, "mesh", filename=uri, scale=None if scale is None else numbers(scale))
         else:
-            what = f"URDF has no {type(shape).__name__.lower()} among its shapes"
-            self.losses.note("link", name, what, "left out: it does not affect the motion")
-            return
+            tag, attributes = WORDS[type(shape)]
+            add(holder, tag, **attributes(shape))
         element = add(link, geometry.role, name=geometry.name or None)
         if origin := _origin(geometry.placement):
             add(element, "origin", **origin)
