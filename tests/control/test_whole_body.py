@@ -190,6 +190,63 @@ def test_inverse_kinematics_never_passes_limits() -> None:
         ik.solve([9.0, *q[1:]], inside.ravel())
 
 
+def test_what_an_earlier_priority_leaves_nothing_of_does_not_move_it() -> None:
+    """Where six rows determine six joints, the rest of the projection is rounding, and was solved for."""
+    robot = load("ur5")
+    q = np.array([0.3, -1.2, 1.4, -0.8, -1.2, 0.2])
+    goal = robot.pose(q + 0.2, "tool0")
+    pose, elsewhere = control.Frame(frame="tool0", goal=goal), control.Posture(goal=q - 0.3, priority=1)
+    alone = control.whole_body(robot, [pose], torque_weight=1e-12, horizon=None).solve(0.0, q, np.zeros(6))
+    both = control.whole_body(robot, [pose, elsewhere], torque_weight=1e-12, horizon=None).solve(0.0, q, np.zeros(6))
+    np.testing.assert_allclose(both.a, alone.a, atol=OPTIMAL)
+    place = control.Frame(frame="tool0", goal=goal, rows_of="position")
+    again = control.Frame(frame="tool0", goal=goal, rows_of="position", priority=1)
+    free = control.Posture(goal=q - 0.3, priority=2)
+    twice, thrice = (
+        control.whole_body(robot, tasks, torque_weight=1e-12, horizon=None).solve(0.0, q, np.zeros(6))
+        for tasks in ([place, free], [place, again, free])
+    )
+    np.testing.assert_allclose(thrice.a, twice.a, atol=OPTIMAL)
+
+
+@pytest.mark.parametrize("posture", [5, 0])
+def test_inverse_kinematics_keeps_earlier_priorities(posture: int) -> None:
+    """The posture drew the tool off its goal whatever its priority."""
+    robot = load("ur5")
+    q = np.array([0.3, -1.2, 1.4, -0.8, -1.2, 0.2])
+    goal = robot.pose(q + 0.2, "tool0")
+    tasks = [control.Frame(frame="tool0", goal=goal, priority=0), control.Posture(goal=q, priority=posture)]
+    reached = control.inverse_kinematics(robot, tasks).solve(q)
+    assert reached.converged and reached.error == max(reached.errors) and len(reached.errors) == 2
+    off = np.abs(robot.pose(reached.q, "tool0") - goal).max()
+    assert off < SOLVER_DEFAULT if posture else off > REACHED  # of one priority, weights decide
+
+
+def test_inverse_kinematics_of_three_priorities(walker, standing) -> None:
+    """Both feet stay, the centre of mass goes where it is sent, the posture gets what is left."""
+    feet = ("left_foot", "right_foot")
+    tasks = [control.Frame(frame=foot, goal=walker.pose(standing, foot)[:3, 3]) for foot in feet]
+    com = walker.center_of_mass(standing) + np.array([0.03, 0.02, -0.03])
+    tasks.append(control.CentreOfMass(goal=com, priority=1))
+    tasks.append(control.Posture(goal=standing, priority=2))
+    reached = control.inverse_kinematics(walker, tasks).solve(standing)
+    assert reached.converged and max(reached.errors[:3]) < SOLVER_DEFAULT < reached.errors[3]
+
+
+def test_inverse_kinematics_in_time_follows_the_frequency() -> None:
+    robot, h = load("ur5"), 1e-3
+    q = np.array([0.3, -1.2, 1.4, -0.8, -1.2, 0.2])
+    for frequency, t in ((4.0, 0.0), (40.0, 0.5)):
+        task = control.Posture(goal=lambda t: q + 0.01 + 0.1 * t, frequency=frequency)
+        ik = control.inverse_kinematics(robot, [task], step=h, damping=1e-6)
+        wanted = (1.0 - np.exp(-frequency * h)) * (0.01 + 0.1 * t)
+        np.testing.assert_allclose(ik(q, t=t), np.full(6, wanted), atol=ITERATED)
+        np.testing.assert_allclose(ik.solve(q, t=t).q, q + 0.01 + 0.1 * t, atol=SOLVER_DEFAULT)
+    beyond = np.array([0.3, -1.2, 7.0, -0.8, -1.2, 0.2])  # a joint beyond its range moves back, as fast as it may
+    d = control.inverse_kinematics(robot, [control.Posture(goal=q)], step=h)(beyond)
+    assert robot.limits.upper[2] < 7.0 and d[2] == pytest.approx(-h * robot.limits.velocity[2])
+
+
 def test_a_goal_written_as_a_tuple_is_the_point_that_it_says(walker, standing) -> None:
     """(x, y, z) was taken as a point (x, x, x), its velocity (y, y, y) and its acceleration (z, z, z)."""
     above = walker.center_of_mass(standing) + np.array([0.01, 0.0, 0.02])
@@ -239,6 +296,14 @@ def test_bad_input_is_named(walker, standing) -> None:
     ):
         with pytest.raises(DalembertError, match=r"goal is .*, expected \(3,\) of finite numbers"):
             control.whole_body(walker, [task], [control.Support(frame="left_foot")])
+    for task, step, message in (
+        (control.Posture(goal=standing, damping=0.7), None, "Posture: damping=0.7 is of accelerations"),
+        (control.Posture(goal=standing, frequency=3.0), None, "Posture: frequency=3 rad/s is how fast errors decay"),
+        (control.Momentum(), None, "Momentum does not constrain positions"),
+        (control.Force(frame="left_foot", goal=np.zeros(3)), 1e-3, r"Force\(left_foot\) does not constrain positions"),
+    ):
+        with pytest.raises(DalembertError, match=message):
+            control.inverse_kinematics(walker, [task], step=step)
     law = control.whole_body(walker, [posture])
     with pytest.raises(DalembertError, match=r"active \(2,\)"):
         law.solve(0.0, standing, np.zeros(12), active=[1.0, 1.0])

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.linear import factor_semidefinite, solve_elastic, solve_quadratic
-from dalembert.math import maximum, where
+from dalembert.math import abs as absolute
+from dalembert.math import maximum, sqrt, where
 
-from .assembly import Program
+from .assembly import Level, Program
 
-REGULAR = 1e-9  # of the largest diagonal entry, added where a level leaves torques open
+REGULAR, OPEN = 1e-11, 1e-6  # added to Hessians of size 1: to all, and to what a level leaves to later ones
+LEAST = 1e-10  # of the largest diagonal entries: unknowns that matter less count so much
+ROUNDING = 1e-14  # of gradients of size 1: what is left where earlier levels determine all
+DETERMINED = 1e-14  # of a row's squared length: less of it is rounding of the projection
 
 SOLVERS = ("compiled", "daqp", "piqp", "proxqp")
 
@@ -26,37 +32,74 @@ class Solved(NamedTuple):
     iterations: Any
 
 
+class Ordered(NamedTuple):
+    """x (n,) of levels in strict order; solved: 1 where all rows are kept, else 0."""
+
+    x: np.ndarray
+    solved: Any
+    iterations: Any
+
+
 def solve_levels(program: Program) -> Solved:
     """The torques: of each level what the ones before leave free; where no torques keep all rows, the least miss."""
-    n = len(program.levels[0].g)
-    final = program.levels[-1]
+    final, rows = program.levels[-1], (program.C, program.low, program.high)
+    elastic = solve_elastic(final.H, final.g, *rows, program.hard)
     if len(program.levels) == 1:
-        best = solve_elastic(final.H, final.g, program.C, program.low, program.high, program.hard)
-        return Solved(best.x, best.solved, where(best.solved > 0.5, 0.0, best.violation), best.iterations)
-    tau, P = np.zeros(n), np.eye(n)
+        miss = where(elastic.solved > 0.5, 0.0, elastic.violation)
+        return Solved(elastic.x, elastic.solved, miss, elastic.iterations)
+    strict = in_order(program.levels, *rows)
+    torques = np.array([where(strict.solved > 0.5, x, y) for x, y in zip(strict.x, elastic.x, strict=True)])
+    miss = where(strict.solved > 0.5, 0.0, elastic.violation)
+    return Solved(torques, strict.solved, miss, strict.iterations)
+
+
+def in_order(levels: Sequence[Level], C: np.ndarray, low: np.ndarray, high: np.ndarray) -> Ordered:
+    """The x with low ≤ C x ≤ high that is best for each level among those that are best for the levels before it."""
+    levels, scale = _scaled(levels)
+    n, C = len(scale), C * scale
+    best, P = np.zeros(n), np.eye(n)  # P onto what earlier levels leave
     solved: Any = 1.0
     iterations: Any = 0.0
-    for number, level in enumerate(program.levels):
-        H, g = level.H, level.g
-        low, high, C = program.low, program.high, program.C
-        if number:  # τ = τ so far + P y, where P keeps the rows of earlier levels
-            g = P.T @ (H @ tau + g)
-            H, C = P.T @ H @ P, C @ P
-            offset = program.C @ tau
-            low, high = _less(low, offset), _less(high, offset)
-        size: Any = 0.0
-        for k in range(n):
-            size = maximum(size, H[k, k])
-        answer = solve_quadratic(H + (REGULAR * size + 1e-30) * np.eye(n), g, C, low, high)
-        tau = tau + (P @ answer.x if number else answer.x)
+    for number, level in enumerate(levels):
+        H, g, rows, bounds, left = level.H, level.g, C, (low, high), np.zeros((n, n))
+        if number + 1 < len(levels):
+            G = _left(level.G, P)
+            left = P - G.T @ factor_semidefinite(G @ G.T).solve(G)
+        if number:  # best + P y; where P ends, y is held at 0
+            least = ROUNDING * (largest(g) + largest(best))
+            g = np.array([where(absolute(x) > least, x, 0.0) for x in P.T @ (H @ best + g)])
+            H, rows = P.T @ H @ P + np.eye(n) - P, C @ P
+            offset = C @ best
+            bounds = _less(low, offset), _less(high, offset)
+        answer = solve_quadratic(H + OPEN * left + REGULAR * np.eye(n), g, rows, *bounds)
+        best, P = best + (P @ answer.x if number else answer.x), left
         solved, iterations = solved * answer.solved, iterations + answer.iterations
-        if number + 1 < len(program.levels):
-            G = level.G @ P
-            W = factor_semidefinite(G @ G.T)
-            P = P @ (np.eye(n) - G.T @ W.solve(G))
-    rough = solve_elastic(final.H, final.g, program.C, program.low, program.high, program.hard)
-    torques = np.array([where(solved > 0.5, x, y) for x, y in zip(tau, rough.x, strict=True)])
-    return Solved(torques, solved, where(solved > 0.5, 0.0, rough.violation), iterations)
+    return Ordered(scale * best, solved, iterations)
+
+
+def _scaled(levels: Sequence[Level]) -> tuple[list[Level], np.ndarray]:
+    """The levels in unknowns x / scale (n,), which matter about as much as each other; of each, H is of size 1."""
+    n, unit = len(levels[0].g), []
+    total: Any = np.zeros(n)
+    for level in levels:
+        unit.append(1.0 / (largest(np.diag(level.H)) + 1e-30))
+        total = total + unit[-1] * np.diag(level.H)
+    scale = np.array([1.0 / sqrt(maximum(x, LEAST)) for x in total])
+    parts = zip(levels, unit, strict=True)
+    return [Level(u * (scale * (x.H * scale).T), u * scale * x.g, x.G * scale) for x, u in parts], scale
+
+
+def largest(numbers: np.ndarray) -> Any:
+    """The largest size of some numbers."""
+    return reduce(maximum, [absolute(x) for x in numbers])
+
+
+def _left(G: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """G P, without the rows that earlier levels determine, of which only rounding is left."""
+    projected = np.array(G @ P, object)
+    for before, row in zip(G, projected, strict=True):
+        row *= where(row @ row > DETERMINED * (before @ before), 1.0, 0.0)
+    return projected
 
 
 def _less(bounds: np.ndarray, offset: np.ndarray) -> np.ndarray:

@@ -39,7 +39,10 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """One task. weight: of its squared error, a number or one per row; priority: lower ones come first, strictly."""
+    """One task. weight: of its squared error, a number or one per row; priority: lower ones come first, strictly.
+
+    frequency ω [rad/s]: how fast errors decay; damping: the ratio ζ of accelerations, of which places have none.
+    """
 
     weight: Any = 1.0
     priority: int = 0
