@@ -228,6 +228,56 @@ def test_smooth_costs_that_are_no_squares():
     assert plan.cost == pytest.approx(squares.cost, rel=OPTIMAL)
 
 
+def sliding(**options):
+    """A slide that is drawn to 1 m, as far as what the options keep lets it."""
+    builder = dalembert.ModelBuilder("slide")
+    builder.add_body("cart", parent="world", joint="prismatic", axis=(1, 0, 0), mass=2.0)
+    return builder.build().optimal_control(
+        lambda q, v, u: {"effort": (1e-4, u)}, lambda q, v: {"there": (1e3, q - 1.0)}, step=0.05, nodes=10, **options
+    )
+
+
+@pytest.mark.parametrize("kept", ["state", "state and control", "parameter", "equality"])
+def test_constraints_on_the_state_alone_hold_at_the_last_node(kept):
+    """They were kept at the nodes before the last one only, with violation 0 and a final state behind the wall."""
+    walls = {
+        "state": lambda q, v, u: {"wall": 0.5 - q},
+        "state and control": lambda q, v, u: {"both": np.array([0.5 - q[0], 400.0 - u[0] - q[0]])},
+        "parameter": lambda q, v, u, wall: {"wall": wall - q, "power": 400.0 - u * v},
+        "equality": lambda q, v, u: {"still": optimal.Equal(v - q)},
+    }
+    problem = sliding(constraints=walls[kept], **({"wall": 1} if kept == "parameter" else {}))
+    plan = problem.solve([0.0], **({"wall": 0.5} if kept == "parameter" else {}))
+    assert plan.converged and plan.violation < SOLVER_DEFAULT
+    if kept == "equality":
+        np.testing.assert_allclose(plan.v, plan.q, atol=SOLVER_DEFAULT)
+        return
+    assert plan.q.max() < 0.5 + SOLVER_DEFAULT
+    if kept == "state and control":
+        assert (plan.u[:, 0] + plan.q[:-1, 0]).max() < 400.0 + SOLVER_DEFAULT
+        names = problem.functions([0.0]).names
+        assert "both[0] at node 10" in names and "both[1] at node 9" in names and "both[1] at node 10" not in names
+
+
+def test_a_step_too_long_for_friction_is_named():
+    """The message was that the control took part in no cost, although it had a weight."""
+    b = dalembert.ModelBuilder("arm", gravity=(0, 0, 0))
+    b.add_body("hull", parent="world", joint="free", mass=5.0, inertia=np.eye(3))
+    link = {"mass": 0.5, "com": (0, 0, -0.1), "inertia": np.diag([1e-3] * 3), "xyz": (0, 0, -0.2), "damping": 100.0}
+    for k in range(4):
+        axis, parent = (k % 2, 1 - k % 2, 0), f"l{k - 1}" if k else "hull"
+        b.add_body(f"l{k}", parent=parent, joint="revolute", joint_name=f"j{k}", axis=axis, **link)
+    problem = b.build().optimal_control(
+        lambda q, v, u: {"effort": (1e-3, u), "speed": (1e-2, v)},
+        lambda q, v: {"there": (1e3, q[7:] - 0.3), "rest": (1.0, v)},
+        step=0.02, nodes=10,
+    )  # fmt: skip
+    with pytest.raises(
+        DalembertError, match=r"a step of 0.02 s is too long for 'j3', whose friction and damping multiply"
+    ):
+        problem.solve(b.build().neutral())
+
+
 def test_infeasible_problems_name_the_constraint():
     robot = arm()
     running, terminal = posture(robot)

@@ -1,4 +1,4 @@
-"""Which term has no slope where Newton's method needs one."""
+"""Why Newton's method has no direction: the term without a slope, the joint that overshoots, the idle control."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ ADVICE = (
     "sqrt(x² + ε²) instead of |x|"
 )
 
+GROWTH = 10.0  # of a speed in one step: no motion that is followed grows so fast
+UNEVEN = (
+    "rounding hides its curvature, since costs are huge beside each other, or the motion is unstable over so many "
+    "nodes; bring weights nearer to each other, or plan fewer nodes"
+)
+
 
 def slope_complaint(solver: Solver) -> str:
     """Words for the first cost or constraint whose slope is no number at a node of the current trajectory."""
@@ -31,10 +37,37 @@ def slope_complaint(solver: Solver) -> str:
             if np.any(bad):
                 place = int(np.argmax(bad)) + (N if node.is_end else 0)
                 return f"solve: {name} has no finite slope at node {place}: {ADVICE}"
+    return f"solve: the quadratic model has no minimum: {overshooting(solver) or _idle(solver) or UNEVEN}"
+
+
+def overshooting(solver: Solver) -> str:
+    """Words for the joint whose speed friction or damping turns over, or multiplies, in a step; "": none does."""
+    problem, model = solver.problem, solver.problem.robot.model
+    if not solver.node.has_gaps or not any(
+        np.any(body.joint.friction) or np.any(body.joint.damping) for body in model.bodies
+    ):
+        return ""
+    n = problem.robot.nv
+    kept = problem.layout.transitions(solver.direction.transition)[0][:, range(n, 2 * n), range(n, 2 * n)]
+    node, joint = np.unravel_index(int(np.argmax(np.abs(kept))), kept.shape)
+    factor, step = float(kept[node, joint]), float(solver.steps[node])
+    if not (factor < -1.0 or factor > GROWTH):
+        return ""
+    shorter = f"below {2.0 * step / (1.0 - factor):.2g} s" if factor < 0.0 else "much shorter"
     return (
-        "solve: the quadratic model has no minimum: the control takes part in no cost, or costs are huge beside each "
-        "other; give effort or acceleration a small weight"
+        f"a step of {step:g} s is too long for {model.freedom_names[joint]!r}, whose friction and damping multiply its "
+        f"speed by {factor:.3g} at node {node}: plan for robot.without('friction', 'damping'), or take steps {shorter}"
     )
+
+
+def _idle(solver: Solver) -> str:
+    """Words for the first control that no cost depends on; "": all take part."""
+    sizes = np.abs(solver.direction.quadratic[:, solver.problem.layout.control_diagonal])
+    idle = np.flatnonzero(np.max(sizes, axis=0) == 0.0)
+    if not len(idle):
+        return ""
+    name = solver.problem.control_names[idle[0]]
+    return f"the control of {name!r} takes part in no cost; give effort or acceleration a small weight"
 
 
 def _slopes(solver: Solver, node: Node, rows: slice) -> dict[str, np.ndarray]:

@@ -151,9 +151,18 @@ class Problem:
         costs = self._costs(self._terminal if is_end else self._running, values, scale)
         if not is_end:
             costs += self._costs(self._impact, values, impact)
-        of_state = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
-        constrain = self._terminal_constraints if is_end else self._constraints
-        return costs, [*of_state, *(terms.constraints(constrain.role, constrain(values)) if constrain else [])]
+        kept = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
+        kept += self._kept_at_end(values) if is_end else terms.constraints_of(self._constraints, values)
+        return costs, kept + (terms.constraints_of(self._terminal_constraints, values) if is_end else [])
+
+    def _kept_at_end(self, values: Mapping[str, Any]) -> list[Constraint]:
+        """The constraints of the nodes at the end, where there is no control: those that do not depend on it."""
+        graph, contacts = values["v"][0].graph, self.motion.contacts
+        absent = {"u": graph.input("no control", self.motion.controls)}
+        if contacts is not None:
+            absent["force"] = contacts.parts(graph.input("no force", contacts.size))
+        inputs = np.concatenate([absent["u"], *absent.get("force", {}).values()])
+        return [each.without(inputs) for each in terms.constraints_of(self._constraints, {**values, **absent})]
 
     def _costs(self, function: UserFunction | None, values: Mapping[str, Any], scale: Any) -> list[Weighed]:
         if function is None:

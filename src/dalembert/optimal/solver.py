@@ -17,6 +17,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute.stages import Evaluation, FullSteps
 
 from .beginning import begin
+from .diagnosis import overshooting, slope_complaint
 from .memory import Memory
 from .plan import Plan
 from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter, Merit
@@ -279,6 +280,8 @@ class Solver(Memory):
         reasons = [why] if why else []
         if not converged and violation > FEASIBLE:
             reasons.insert(0, worst)
+        if words := overshooting(self):
+            reasons.append(words)
         start = self.constraints[0].start_violation()
         if start is not None:
             violation = max(violation, start[1])
@@ -330,6 +333,4 @@ class Solver(Memory):
                 f"solve: cost {self.problem.costs[term]!r} is {costs[node, term]} at node {node}, expected a finite "
                 "number: look at what it computes there"
             )
-        from .diagnosis import slope_complaint
-
         raise DalembertError(slope_complaint(self))

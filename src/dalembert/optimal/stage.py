@@ -19,12 +19,11 @@ import numpy as np
 from dalembert import algorithms, math
 from dalembert.execute import Program
 from dalembert.graph import Function, Scalar, gradient, linearised, trace
-from dalembert.graph.schedule import depth_first
 from dalembert.linear import sparse_product
 
 from .quadratic import Quadratic, Slopes, sum_of
 from .rows import Rows, rows_of
-from .terms import Residual, Smooth
+from .terms import Residual, Smooth, depends
 from .traced_node import Point, TracedNode
 
 MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")  # then the costs by name, see Problem.costs
@@ -54,9 +53,9 @@ class Node(TracedNode):
             rows, expressions = rows_of(point.constraints)
             self.names = tuple(term.name for term, _ in point.terms)
             control = {x.id for x in (*values.get("w", ()), *unknown)}
-            alone = [not _depends(e, control) for e in expressions]
+            alone = [not depends(e, control) for e in expressions]
             self.rows = Rows(tuple(rows), tuple(alone[row.expression] for row in rows))
-            self.bending = [not _depends(e, control) for e in self._bent(point)]
+            self.bending = [not depends(e, control) for e in self._bent(point)]
             return np.zeros(1)
 
         trace(look, self.variables(), self.role)
@@ -325,8 +324,3 @@ class Node(TracedNode):
             reach[0] = math.maximum(reach[0], -ds[k] / s[k])
             reach[1] = math.maximum(reach[1], -dm[k] / multiplier[k])
         return {"d slack": ds, "d multiplier": dm, "reach": np.array(reach, object)}
-
-
-def _depends(x: Any, on: set[int]) -> bool:
-    """Whether a value is computed from any of the nodes with these ids."""
-    return isinstance(x, Scalar) and any(node.id in on for node in depth_first([x]))

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.graph import Scalar, TracedValueError
+from dalembert.graph.schedule import depth_first
 
 Parameters = Mapping[str, np.ndarray]
 
@@ -51,6 +52,13 @@ class Constraint(NamedTuple):
     value: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+
+    def without(self, inputs: np.ndarray) -> Constraint:
+        """The numbers that are computed from none of these inputs."""
+        ids = {x.id for x in inputs}
+        kept = np.array([not depends(x, ids) for x in self.value], bool)
+        names = tuple(name for name, is_kept in zip(self.names, kept, strict=True) if is_kept)
+        return Constraint(names, self.value[kept], self.lower[kept], self.upper[kept])
 
 
 class UserFunction:
@@ -171,12 +179,19 @@ def smooth(term: Residual | Smooth) -> Smooth:
     return Smooth(term.name, total)
 
 
-def constraints(role: str, answer: Mapping[str, Any]) -> list[Constraint]:
+def depends(x: Any, on: set[int]) -> bool:
+    """Whether a value is computed from any of the nodes with these ids."""
+    return isinstance(x, Scalar) and any(node.id in on for node in depth_first([x]))
+
+
+def constraints_of(function: UserFunction | None, values: Mapping[str, Any]) -> list[Constraint]:
     """The rows of a constraint function: name → expression that stays ≥ 0, or `Equal(expression)`."""
+    if function is None:
+        return []
     rows = []
-    for name, entry in answer.items():
+    for name, entry in function(values).items():
         is_equal = isinstance(entry, Equal)
-        value = _vector(f"constraint {name!r} of {role}", entry.expression if is_equal else entry)
+        value = _vector(f"constraint {name!r} of {function.role}", entry.expression if is_equal else entry)
         names = (name,) if len(value) == 1 else tuple(f"{name}[{k}]" for k in range(len(value)))
         upper = np.zeros(len(value)) if is_equal else np.full(len(value), np.inf)
         rows.append(Constraint(names, value, np.zeros(len(value)), upper))
