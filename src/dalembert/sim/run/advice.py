@@ -96,6 +96,8 @@ def why_and_what(
     joint, speed = _worst(system, state)
     integrator, step = compiled.integrator, settings["step"]
     adapts = integrator.adaptive and step is None
+    if trouble.cure:
+        return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}: {trouble.cure}"
     advice = step_advice(compiled, state if adapts else start, u)
     if trouble.undefined:
         remedy = _undefined(compiled, state, u)

@@ -29,6 +29,7 @@ from ..system.sampled import Sampled
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import System
 from .advice import why_and_what
+from .chatter import Chatter
 from .compiled import Programs, programs
 from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
@@ -45,7 +46,8 @@ from .run import Run
 from .settings import RunSettings, each_of
 from .watch import Crossing, UndefinedEvent
 
-PACE, SHORTEST = 256, 1e-10  # steps after which the pace is checked; average step relative to the duration
+PACE = 256  # steps after which the pace is checked
+SHORTEST, SHORTEST_CALLED = 1e-8, 1e-7  # average step relative to the duration; where steps call Python
 
 
 def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
@@ -127,9 +129,8 @@ class _Simulation:
         # steps must not pass over what is short
         most = (self.record or float(settings.duration) / 100.0) if sudden else np.inf
         self.engine: Engine = engine(compiled, step, settings.rtol, settings.atol, most)
-        self.instants = Instants(
-            compiled, self.engine, events, self._called if torques.called and not self.held else None
-        )
+        called = self._called if torques.called and not self.held else None
+        self.instants = Instants(compiled, self.engine, events, called)
         self.log, self.steps = list(torques.log), 0
         self.about_ground: list[str] = []  # remarks on the ground at the start
         self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
@@ -140,6 +141,9 @@ class _Simulation:
         self.progress = Progress(float(settings.duration), settings.progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was checked
+        self.chatter: Chatter | None = None
+        if isinstance(self.engine, Adaptive):
+            self.chatter = Chatter(compiled, called, settings.atol + settings.rtol, float(settings.duration))
 
     def _compile_controllers(self, torque: Sampled) -> None:
         """Run controllers inside the compiled step, where it can be; the log says why not."""
@@ -256,16 +260,18 @@ class _Simulation:
             recorder.take(chunk, leg.command)
             state = chunk.end
             self.steps += chunk.steps
-            self._check_pace(state)
+            self._check_pace(chunk, leg.command)
             self.progress.show(state.t)
         return state
 
     def _event(self, chunk: Chunk, crossing: Crossing, u: np.ndarray, recorder: Recorder) -> State:
         """The state after an event; what lies before it is recorded."""
         before = crossing.state
-        recorder.take(chunk.cut(crossing.step + 1), u, until=before.t)
+        chunk = chunk.cut(crossing.step + 1)
+        recorder.take(chunk, u, until=before.t)
         recorder.node(before, u)
         self.steps += crossing.step + 1
+        self._check_pace(chunk, u)
         state = self.instants.happen(crossing, u)
         if self.instants.ended:
             self.log.append(f"ended by event {self.instants.ended!r} at t = {state.t:.9g} s")
@@ -273,12 +279,15 @@ class _Simulation:
                 recorder.final(before, u)
         return state
 
-    def _check_pace(self, state: State) -> None:
-        """Raise if the steps became so short that the run would take hours: a motion that explodes, slowly."""
-        steps, t = self.mark
+    def _check_pace(self, chunk: Chunk, u: np.ndarray) -> None:
+        """Raise if the steps became so short that the run would take hours: it explodes slowly, or a law chatters."""
+        if self.chatter is not None:
+            self.chatter.check(chunk, u)
+        (steps, t), state = self.mark, chunk.end
         if self.steps - steps < PACE:
             return
-        if state.t - t < SHORTEST * (self.steps - steps) * self.settings["duration"]:
+        shortest = SHORTEST_CALLED if self.compiled.system.called else SHORTEST
+        if state.t - t < shortest * (self.steps - steps) * self.settings["duration"]:
             why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
             laws = (
                 "; a torque law with too high gains, or evaluated too seldom, does that" if self.drive.function else ""

@@ -52,12 +52,14 @@ class Chunk:
 class Trouble(Exception):
     """A step that cannot be taken: at which state, why in words, the steps before it, and whether forces are undefined.
 
-    undefined: the acceleration at the state is not a number.
+    undefined: the acceleration at the state is not a number. cure: what to do, where that is known.
     """
 
-    def __init__(self, state: State, why: str, chunk: Chunk | None = None, undefined: bool = False) -> None:
+    def __init__(
+        self, state: State, why: str, chunk: Chunk | None = None, undefined: bool = False, cure: str = ""
+    ) -> None:
         super().__init__(why)
-        self.state, self.why, self.chunk, self.undefined = state, why, chunk, undefined
+        self.state, self.why, self.chunk, self.undefined, self.cure = state, why, chunk, undefined, cure
 
 
 class Engine(Protocol):
