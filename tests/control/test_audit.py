@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dalembert import DalembertError, Sampled, control, load
 from dalembert.cli import main
+from dalembert.control.sampled_loop import Loop
 from tolerances import PRINTED, REACHED
 
 GOAL = np.array([0.6, -0.4])
@@ -73,6 +75,32 @@ def test_the_delay_margin_is_that_of_a_rollout(arm) -> None:
         late_law = Sampled(law, period, round(delay / period) * period)
         end = arm.rollout(GOAL + 1e-4, np.zeros(2), late_law, period, 4000, check=False)
         assert (np.abs(end.q - GOAL).max() < REACHED) == stable
+
+
+def test_the_delay_margin_is_that_of_the_loop_with_all_its_late_answers() -> None:
+    """The eigenvalues of the whole loop, whose state holds every answer on its way, for one delay after the other."""
+    rng, margins = np.random.default_rng(5), []
+    for period in (1e-3, 5e-3, 2e-2) * 8:
+        n = int(rng.integers(1, 4))
+        stiffness = np.diag(rng.uniform(50.0, 2000.0, n)) + 20.0 * rng.normal(size=(n, n))
+        damping = np.diag(2.0 * rng.uniform(0.1, 1.5) * np.sqrt(np.diag(stiffness)))
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [10.0 * rng.normal(size=(n, n)), -rng.uniform(0, 2) * np.eye(n)]])
+        B, K = np.vstack([np.zeros((n, n)), np.eye(n)]), np.hstack([stiffness, damping])
+        loop = Loop.sampled(A, B, K, period, int(rng.integers(0, 3)))
+        one_by_one = (k - 1 for k in range(200) if not replace(loop, late=loop.late + k).stable())
+        margins.append(loop.delay_margin())
+        assert margins[-1] == next(one_by_one, 199)
+    assert min(margins) == -1 and max(margins) > 15
+
+
+def test_a_robot_of_six_joints_is_audited_within_seconds() -> None:
+    """Its loop with 200 late answers has 1200 states and more; none of its eigenvalues are needed."""
+    ur5, calls = load("ur5"), []
+    with pytest.MonkeyPatch.context() as patch:
+        eigenvalues = np.linalg.eigvals
+        patch.setattr(np.linalg, "eigvals", lambda a: calls.append(np.shape(a)[-1]) or eigenvalues(a))
+        control.audit(control.computed_torque(ur5, np.full(6, 0.3), 20.0), np.full(6, 0.3), duration=0.1)
+    assert calls and max(calls) <= 12
 
 
 def test_slow_sampling_and_full_motors_are_errors_and_warnings(arm) -> None:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision import distance
 from dalembert.collision.hulls import Hull
 from dalembert.collision.pairs import LinkPair, body_pairs, solids
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.model.joints import Free
-from dalembert.spatial import Pose
 
 from .classes import LEAST_GROUND_FRICTION, robot_class
 from .rule import Found, NotRun, demand, rule
@@ -115,9 +113,10 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
         raise NotRun(f"collision shapes cannot be read: {error}") from None
     demand(pairs, "no two links can collide: a joint connects them, or they are excluded")
     home = robot.neutral()
-    X = [Pose(x[:3, :3], x[:3, 3]) for x in robot.poses(home)[: len(model.bodies)]]
     near = set(robot.near_pairs(home, 0.0, pairs))
-    touching = [(pair, depth) for pair in pairs if (pair.a, pair.b) in near and (depth := _depth(pair, X)) > OVERLAP]
+    close = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
+    depths = -robot.distance(home, close) if close else ()
+    touching = [(pair, depth) for pair, depth in zip(close, depths, strict=True) if depth > OVERLAP]
     for pair, depth in touching[:NAMED]:
         hulls = any(isinstance(solid.shape, Hull) for both in pair.solids for solid in both)
         what = f"{'convex hulls overlap' if hulls else 'overlap'} by {1e3 * depth:.3g} mm at home"
@@ -161,12 +160,6 @@ def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found | 
             f"{' …' if len(hit) > NAMED else ''}; deepest at {subject.configuration(subject.q[k])}"
         )
         yield Found(f"robot '{subject.model.name}'", what, "info")
-
-
-def _depth(pair: LinkPair, X: list[Pose]) -> float:
-    """How deep two links are in each other [m]; ≤ 0: they are apart."""
-    placed = ((x.shape, X[x.body] @ x.placement, y.shape, X[y.body] @ y.placement) for x, y in pair.solids)
-    return -min(float(distance(*each).distance) for each in placed)
 
 
 def _listed(names: list[str]) -> str:

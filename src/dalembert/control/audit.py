@@ -9,20 +9,20 @@ must give, and rollouts with other masses whether the law still gets there.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import matrix_exponential
 from dalembert.errors import DalembertError
 from dalembert.loading import function
 from dalembert.model import motorized
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
 
+from .sampled_loop import Loop
+
 RINGING, LEAST_GAIN, LEAST_DISK = 0.4, 2.0, 0.5  # damping ratio, gain, distance from singular: below, a warning
-LONGEST_DELAY = 200  # periods of further delay that are tried
 DELAYS = 4.0  # periods that the delay margin should be, at least
 BUDGET = 0.3  # share of the period that a law may take
 STEP = 1e-3  # s, the longest of the runs
@@ -104,7 +104,7 @@ def audit(
     compiled = function(lambda t, q, v: law(t[0], q, v), robot, t=1)
     A, B, K = _linear(robot, compiled, q, mask)
     poles = np.linalg.eigvals(A - B @ K)
-    loop = _Loop.sampled(A, B, K, period, round(delay / period))
+    loop = Loop.sampled(A, B, K, period, round(delay / period))
     damping, disk, late = loop.damping(), loop.disk_margin(), loop.delay_margin() * period
     up, down = loop.gain_margins()
     saturation, robust = _tried(robot, law, q, begin, period, delay, duration, error)
@@ -132,75 +132,6 @@ def _linear(robot: Robot, compiled: Any, q: np.ndarray, mask: np.ndarray) -> tup
         columns.append(compiled(zero, q, d) - compiled(zero, q, -d))
     K = -np.array(columns).T / (2.0 * h)
     return A, B[:, mask], K[mask]
-
-
-@dataclass(frozen=True)
-class _Loop:
-    """x⁺ = F x + G u over a period, u = −K x of `late` periods ago: the loop as its computer closes it.
-
-    Its state is x, then the answers that are on their way, the oldest first.
-    """
-
-    F: np.ndarray
-    G: np.ndarray
-    K: np.ndarray
-    late: int
-
-    @classmethod
-    def sampled(cls, A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, late: int) -> _Loop:
-        """Of ẋ = A x + B u with u held over each period."""
-        n, m = len(A), B.shape[1]
-        whole = np.zeros((n + m, n + m))
-        whole[:n, :n], whole[:n, n:] = A, B
-        after = matrix_exponential(whole * period)[:n]
-        return cls(after[:, :n], after[:, n:], K, late)
-
-    def poles(self, gain: float = 1.0) -> np.ndarray:
-        """Eigenvalues z of the closed loop with its gains times `gain`."""
-        n, m = self.G.shape
-        size = n + m * self.late
-        loop = np.zeros((size, size))
-        loop[:n, :n] = self.F
-        if self.late:
-            loop[:n, n : n + m] = self.G  # the oldest answer acts
-            loop[n : size - m, n + m :] = np.eye(m * (self.late - 1))
-            loop[size - m :, :n] = -gain * self.K
-        else:
-            loop[:n, :n] -= gain * self.G @ self.K
-        return np.linalg.eigvals(loop)
-
-    def stable(self, gain: float = 1.0) -> bool:
-        """Whether it comes to rest with its gains times `gain`."""
-        return bool(np.abs(self.poles(gain)).max() < 1.0)
-
-    def damping(self) -> float:
-        """The lowest damping ratio of poles that swing and last longer than a period; those within it are no motion."""
-        z = self.poles().astype(complex)
-        s = np.log(z[np.abs(z) > np.exp(-1.0)])
-        swinging = s[np.abs(s.imag) > 1e-9 * np.abs(s)]
-        return float(np.min(-swinging.real / np.abs(swinging), initial=1.0))
-
-    def gain_margins(self) -> tuple[float, float]:
-        """Factors of the gain up to which, and down to which, the loop is stable; (0, 1) where it is not at 1."""
-        if not self.stable():
-            return 0.0, 1.0
-        up = next((f for f in np.logspace(0.0, 2.0, 81) if not self.stable(f)), np.inf)
-        down = next((f for f in np.logspace(0.0, -3.0, 121) if not self.stable(f)), 0.0)
-        return float(up), float(down)
-
-    def disk_margin(self) -> float:
-        """The least singular value of 1 + L(z), L = K (z − F)⁻¹ G z^−late, over frequencies up to half the rate."""
-        least = np.inf
-        for angle in np.pi * np.logspace(-5.0, 0.0, 400):
-            z = np.exp(1j * angle)
-            L = self.K @ np.linalg.solve(z * np.eye(len(self.F)) - self.F, self.G) * z**-self.late
-            least = min(least, float(np.linalg.svd(np.eye(len(L)) + L, compute_uv=False)[-1]))
-        return least
-
-    def delay_margin(self) -> int:
-        """Periods of further delay that it stands, up to 200; −1: it is unstable as it is."""
-        further = range(LONGEST_DELAY)
-        return next((k - 1 for k in further if not replace(self, late=self.late + k).stable()), LONGEST_DELAY - 1)
 
 
 def _tried(
