@@ -171,7 +171,7 @@ def test_step_advice_is_two_over_the_fastest_frequency() -> None:
 
 
 def test_a_long_run_shows_its_progress(arm, capsys, monkeypatch) -> None:
-    from dalembert.sim.run import progress
+    from dalembert import progress
 
     clock = iter(np.arange(0.0, 1e4, 0.5))
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))

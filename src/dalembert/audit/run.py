@@ -9,6 +9,7 @@ from typing import Any
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import motors_of
+from dalembert.progress import each
 from dalembert.robot import Robot
 
 from . import axes, control, drives, gravity, inertia, integrator, intent, laws, logs, solidity, structure, touching  # noqa: F401  (their rules enter the list)
@@ -41,7 +42,7 @@ def run_audit(
     findings: list[AuditFinding] = []
     passed: list[str] = []
     skipped: list[Skipped] = []
-    for rule in chosen:
+    for rule in each(chosen, f"audit of {robot.name}"):
         items = looks.of(rule)
         findings += [_finding(rule, item, accept) for item in items if isinstance(item, Found)]
         skipped += [Skipped(rule.name, item.because, item.blocked) for item in items if isinstance(item, NotRun)]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.math.blas import one_blas_thread
 from dalembert.version import __version__
 
 from . import (
@@ -104,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     where = f"dalembert {words[0]}" if words and words[0] in COMMANDS else "dalembert"
     try:
-        code = app(words, standalone_mode=False)
+        with one_blas_thread():
+            code = app(words, standalone_mode=False)
         sys.stdout.flush()
     except USAGE as error:
         error.show()  # type: ignore[attr-defined]

@@ -35,7 +35,6 @@ from .common import (
     open_robot,
     print_json,
     table,
-    working,
 )
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
@@ -78,10 +77,9 @@ def run(
         load_rules(rules)
     suppressions = read_suppressions(accept) if accept else ()
     log = open_motion(motion, opened, topic, unit, column, bandwidth) if motion else None
-    with working(f"audit of {opened.name}"):
-        audit = opened.audit(
-            payload=payload, frame=frame, rules=rule or None, accept=suppressions, expect=expect, motion=log
-        )
+    audit = opened.audit(
+        payload=payload, frame=frame, rules=rule or None, accept=suppressions, expect=expect, motion=log
+    )
     if sarif:
         file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
         write_text(sarif, audit.sarif(file if Path(file).is_file() else ""))

@@ -12,7 +12,6 @@ import numpy as np
 import typer
 from rich.console import Console, Group
 from rich.markup import escape
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -136,11 +135,6 @@ def console() -> Console:
     """Plain where output is not a terminal; at most 80 columns wide."""
     terminal = Console(highlight=False)
     return terminal if terminal.width <= WIDTH else Console(highlight=False, width=WIDTH)
-
-
-def working(text: str) -> Status:
-    """Shows on a terminal that work is in progress; nothing elsewhere."""
-    return Console(stderr=True).status(text)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Group:

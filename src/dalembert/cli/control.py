@@ -25,7 +25,6 @@ from .common import (
     numbers_of,
     open_robot,
     print_json,
-    working,
 )
 from .simulate import FIGURES
 
@@ -70,8 +69,7 @@ def run(
     chosen = _law(arm, law, q, frequency, damping, resonance)
     begin = None if start is None else numbers_of("--start", start, arm.nq)
     period = 1.0 / rate
-    with working(f"control of {arm.name}"):
-        audit = control.audit(chosen, q, begin, period=period, delay=delay, duration=duration, error=error)
+    audit = control.audit(chosen, q, begin, period=period, delay=delay, duration=duration, error=error)
     if plot is not None:
         place = arm.integrate(q, 0.1 * np.ones(arm.nv)) if begin is None else begin
         sampled = Sampled(control.within_limits(arm, chosen), period, round(delay / period) * period)

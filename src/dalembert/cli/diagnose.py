@@ -11,6 +11,7 @@ from dalembert.audit.diagnose import diagnose
 from dalembert.audit.symptoms import SYMPTOMS
 from dalembert.errors import DalembertError
 from dalembert.loading import robots
+from dalembert.progress import Progress
 
 from .common import (
     Arguments,
@@ -28,7 +29,6 @@ from .common import (
     open_motion,
     open_robot,
     print_json,
-    working,
 )
 
 
@@ -66,7 +66,7 @@ def run(
         if opened is None:
             raise DalembertError("--motion needs the robot it belongs to: --robot")
         log = open_motion(motion, opened, topic, unit, column, bandwidth)
-    with working("diagnosis"):
+    with Progress("diagnosis"):
         diagnoses = diagnose(symptom, opened, motion=log, expect=expect, payload=payload, frame=frame)
     if as_json:
         print_json([

@@ -11,7 +11,7 @@ import typer
 from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table, working
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 
 if TYPE_CHECKING:
     from dalembert.identify import Excitation
@@ -44,19 +44,18 @@ def run(
 
     check_target(out, "--out", tuple(FORMATS))
     subject = open_robot(robot, base, mimic=mimic, arg=arg)
-    with working("optimising the motion"):
-        motion = excitation(
-            subject,
-            duration,
-            harmonics,
-            seed,
-            kind=kind,
-            criterion=criterion,
-            rate=rate,
-            acceleration=acceleration,
-            floor=floor,
-            clearance=clearance,
-        )
+    motion = excitation(
+        subject,
+        duration,
+        harmonics,
+        seed,
+        kind=kind,
+        criterion=criterion,
+        rate=rate,
+        acceleration=acceleration,
+        floor=floor,
+        clearance=clearance,
+    )
     motion.save(out)
     if as_json:
         print_json(

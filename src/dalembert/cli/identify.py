@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalembert.progress import Progress
+
 from .common import (
     Arguments,
     Base,
@@ -18,7 +20,6 @@ from .common import (
     counted,
     open_robot,
     print_json,
-    working,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run(
     terms = () if friction.strip() in ("", "none") else tuple(word.strip() for word in friction.split(","))
     paths = [*log, *([validate] if validate is not None else [])]
     read = [identify.read_log(path, subject) for path in paths]
-    with working("fitting"):
+    with Progress("fitting"):
         fit = identify.fit(subject, read[: len(log)], friction=terms, rotor=rotor, method=method, check=not no_check)
         late = [identify.delays(subject, each, friction=terms, rotor=rotor) for each in read]
         if align:

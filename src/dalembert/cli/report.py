@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from dalembert.progress import Progress
+
 from .common import (
     Arguments,
     Bandwidth,
@@ -23,7 +25,6 @@ from .common import (
     open_motion,
     open_robot,
     print_json,
-    working,
 )
 
 
@@ -57,7 +58,7 @@ def run(
     options |= {"trajectory": trajectory, "topic": topic, "unit": unit, "column": column, "bandwidth": bandwidth}
     options |= {"payload": payload or None, "frame": frame}
     command = _command(robot, options)
-    with working(f"report of {loaded.name}"):
+    with Progress(f"report of {loaded.name}"):
         path = write_report(loaded, out, motion=motion, payload=payload, frame=frame, command=command, scene=scene)
     if as_json:
         log = motion.log if motion else ()

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from dalembert.files import write_text
+from dalembert.progress import Progress
 from dalembert.sizing import Demand, Sizing
 
 from .common import (
@@ -31,7 +32,6 @@ from .common import (
     open_robot,
     print_json,
     table,
-    working,
 )
 
 
@@ -65,7 +65,7 @@ def run(
     check_target(csv, "--csv", (".csv",))
     opened = open_robot(robot, base, mimic=mimic, arg=arg)
     motions = [open_motion(file, opened, topic, unit, column, bandwidth) for file in motion or ()]
-    with working(f"sizing of {opened.name}"):
+    with Progress(f"sizing of {opened.name}"):
         sizing = opened.sizing(
             motions or None,
             payload=payload,

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.loading import function
 from dalembert.model import motorized
+from dalembert.progress import Progress
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
 
@@ -102,13 +103,17 @@ def audit(
     mask = motorized(robot.model)
     begin = robot.integrate(q, 0.1 * mask) if start is None else robot.normalize(np.asarray(start, float))
     compiled = function(lambda t, q, v: law(t[0], q, v), robot, t=1)
-    A, B, K = _linear(robot, compiled, q, mask)
-    poles = np.linalg.eigvals(A - B @ K)
-    loop = Loop.sampled(A, B, K, period, round(delay / period))
-    damping, disk, late = loop.damping(), loop.disk_margin(), loop.delay_margin() * period
-    up, down = loop.gain_margins()
-    saturation, robust = _tried(robot, law, q, begin, period, delay, duration, error)
-    tick = _timed(compiled, robot, begin)
+    with Progress(f"control of {robot.name}", 4, "parts") as task:
+        A, B, K = _linear(robot, compiled, q, mask)
+        poles = np.linalg.eigvals(A - B @ K)
+        task.show(1, "margins")
+        loop = Loop.sampled(A, B, K, period, round(delay / period))
+        damping, disk, late = loop.damping(), loop.disk_margin(), loop.delay_margin() * period
+        up, down = loop.gain_margins()
+        task.show(2, "runs with other masses")
+        saturation, robust = _tried(robot, law, q, begin, period, delay, duration, error)
+        task.show(3, "time of a tick")
+        tick = _timed(compiled, robot, begin)
     findings = _findings(poles, damping, up, down, disk, late, saturation, robust, tick, period, error)
     name = getattr(law, "__name__", type(law).__name__)
     return ControlAudit(

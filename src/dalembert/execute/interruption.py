@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.progress import Progress
+
 if TYPE_CHECKING:
     from .program import Program
     from .registry import Executable
@@ -74,8 +76,10 @@ class _Loop:
         """Piece after piece, each from where the last one ended."""
         status, done = 0, 0
         states = {taken: self.inputs[taken] for taken in self.carry.values()}
+        task = Progress(self.program.name, passes, "passes")
         try:
             while done < passes:
+                task.show(done)
                 begin = time.perf_counter()
                 count = min(piece, passes - done)
                 after, code = self._piece(states, done, count)
@@ -91,6 +95,8 @@ class _Loop:
         except KeyboardInterrupt:
             self._finish(states)
             raise Interrupted(f"{self.program.name}: interrupted after {done} of {passes} passes", done) from None
+        finally:
+            task.close()
         self._finish(states)
         return status
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from dalembert.backends import cache
 from dalembert.backends.llvm import fastcall, stages, target
-from dalembert.backends.progress import announced
 from dalembert.linear.stages import LANES, StageLayout
+from dalembert.progress import Progress
 
 from .host import Bound
 from .identity import own_code
@@ -45,7 +45,7 @@ def _engine(layout: StageLayout, step: float, measures: int) -> Any:
             name = cache.key(identity, target.description())
             entry = cache.read(name)
             if entry is None:
-                with announced("compiling the stages of an optimal control problem"):
+                with Progress("compiling the stages of an optimal control problem"):
                     entry = cache.CacheEntry(target.compile_object(stages.module(layout, step, measures)), {})
                 cache.write(name, entry)
             _engines[identity] = target.load_object(entry.code)

@@ -15,17 +15,22 @@ import numpy as np
 
 from dalembert.graph import gradient
 from dalembert.loading import function
+from dalembert.math.blas import one_blas_thread
+from dalembert.progress import Progress
 
 from .base import BaseParameters
 from .columns import INERTIAL, Columns
 from .series import Family, Limits, Motion
 
-SAMPLES = 240  # instants of a period at which information is counted
-STEPS = 300  # of the optimiser at most
+SAMPLES, ROUGHLY = 120, 60  # instants of a period at which information is counted, to finish and to explore
+STEPS, FIRST = 300, 80  # of the optimiser at most, to finish and to explore
 SHIFTED = 0.7  # share of the range over which a joint's middle may move
 SMALLEST = 0.4  # share of the amplitude allowed by its limits that a joint moves at least
 FINISHED = 8  # of the starts, those that are finished
 SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
+
+
+Climbed = tuple[np.ndarray, float]  # theta of a local optimum, and its measure
 
 
 def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> Motion:
@@ -39,11 +44,21 @@ def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> 
         )
 
     # the sum of variances has many poor optima: those of the volume lie nearer to its good ones
-    scout = Information(problem.base, problem.limits, problem.family, "D") if problem.criterion == "A" else problem
-    climbed = sorted((scout.climb(start(), explore) for _ in range(starts)), key=lambda each: each[1])[:FINISHED]
-    for sharpness in finish:
-        climbed = [problem.climb(theta, sharpness) for theta, _ in climbed]
-    return problem.motion(min(climbed, key=lambda each: each[1])[0])
+    first = "D" if problem.criterion == "A" else problem.criterion
+    scout = Information(problem.base, problem.limits, problem.family, first, ROUGHLY)
+    with one_blas_thread(), Progress("optimising the motion", starts + len(finish) * min(starts, FINISHED)) as task:
+        done = 0
+
+        def climbed(information: Information, theta: np.ndarray, sharpness: int, most: int) -> Climbed:
+            nonlocal done
+            task.show(done := done + 1)
+            return information.climb(theta, sharpness, most)
+
+        best = [climbed(scout, start(), explore, FIRST) for _ in range(starts)]
+        best = sorted(best, key=lambda each: each[1])[:FINISHED]
+        for sharpness in finish:
+            best = [climbed(problem, theta, sharpness, STEPS) for theta, _ in best]
+    return problem.motion(min(best, key=lambda each: each[1])[0])
 
 
 class Value(NamedTuple):
@@ -61,11 +76,18 @@ class Information:
     where in its range it moves.
     """
 
-    def __init__(self, base: BaseParameters, limits: Limits, family: Family, criterion: str = "condition") -> None:
+    def __init__(
+        self,
+        base: BaseParameters,
+        limits: Limits,
+        family: Family,
+        criterion: str = "condition",
+        samples: int = SAMPLES,
+    ) -> None:
         self.base, self.limits, self.family, self.criterion = base, limits, family, criterion
         self.columns: Columns = base.columns
         self.chosen = list(base.independent)
-        self.t = (np.arange(SAMPLES) + 0.5) * family.period / SAMPLES
+        self.t = (np.arange(samples) + 0.5) * family.period / samples
         self._slopes = _regressor_slopes(self.columns)
         self.maps = family.maps(self.t)
 
@@ -148,19 +170,19 @@ class Information:
         value = np.log(values[-1] / values[0]) + (np.log(lows) + np.log(highs)) / sharpness
         return float(value), (high**sharpness / highs - low**sharpness / lows) / values
 
-    def climb(self, theta: np.ndarray, sharpness: int) -> tuple[np.ndarray, float]:
+    def climb(self, theta: np.ndarray, sharpness: int, most: int = STEPS) -> Climbed:
         """A local optimum by L-BFGS, and its measure."""
         theta = _normalized(theta)
         here = self.value(theta, sharpness)
         pairs: list[tuple[np.ndarray, np.ndarray]] = []
         best = theta, here.measure
-        for _ in range(STEPS):
+        for _ in range(most):
             step = _direction(here.slope, pairs)
             length = 1.0 if pairs else 0.1 / max(float(np.abs(here.slope).max()), 1e-12)
             for _ in range(12):
                 trial = _normalized(theta + length * step)
                 there = self.value(trial, sharpness)
-                if there.smooth < here.smooth + 1e-4 * length * float(np.sum(step * here.slope)):
+                if there.smooth < here.smooth + 1e-4 * length * float(np.vdot(step, here.slope)):
                     break
                 length *= 0.4
             else:
@@ -169,7 +191,7 @@ class Information:
                 pairs = []
                 continue
             s, y = trial - theta, there.slope - here.slope
-            if float(np.sum(s * y)) > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
+            if float(np.vdot(s, y)) > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
                 pairs = [*pairs[-9:], (s, y)]
             gained = here.smooth - there.smooth
             theta, here = trial, there
@@ -196,14 +218,14 @@ def _direction(slope: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]) ->
     """L-BFGS direction from pairs (step, change of slope)."""
     d, factors = -slope, []
     for s, y in reversed(pairs):
-        a = float(np.sum(s * d)) / float(np.sum(s * y))
+        a = float(np.vdot(s, d)) / float(np.vdot(s, y))
         d = d - a * y
         factors.append(a)
     if pairs:
         s, y = pairs[-1]
-        d = d * (float(np.sum(s * y)) / float(np.sum(y * y)))
+        d = d * (float(np.vdot(s, y)) / float(np.vdot(y, y)))
     for (s, y), a in zip(pairs, reversed(factors), strict=True):
-        d = d + (a - float(np.sum(y * d)) / float(np.sum(s * y))) * s
+        d = d + (a - float(np.vdot(y, d)) / float(np.vdot(s, y))) * s
     return d
 
 

@@ -12,7 +12,8 @@ from dalembert.errors import DalembertError
 from dalembert.motion import Series
 from dalembert.robot import Robot
 
-FINE = 2400  # instants at which limits are checked; between them a bound of the next derivative is added
+FINE = 2400  # instants at which limits are checked
+COARSE = 480  # instants at which extremes are sought; between them a bound of the next derivative is added
 UNLIMITED = np.pi  # amplitude [rad or m] of joints without limits
 PHASES = 96  # of the periodic part at which it may begin
 
@@ -132,8 +133,8 @@ def _maps(t: np.ndarray, harmonics: int, period: float) -> list[np.ndarray]:
 
 @lru_cache(maxsize=8)
 def _fine_maps(harmonics: int, period: float) -> list[np.ndarray]:
-    """The same at the instants at which limits are checked."""
-    return _maps(np.arange(FINE) * period / FINE, harmonics, period)
+    """The same at the instants at which extremes are sought."""
+    return _maps(np.arange(COARSE) * period / COARSE, harmonics, period)
 
 
 def shift_of_amplitude(shift: np.ndarray) -> np.ndarray:
@@ -156,7 +157,7 @@ def scaled(theta: np.ndarray, limits: Limits, period: float, shift: Any = 0.0, s
         x = fine @ theta.T
         at = np.argmax(np.abs(x), axis=0)
         # between two instants a curve rises above both by at most h²/8 times its largest curvature
-        curvature = (period / FINE) ** 2 / 8.0 * w ** (order + 1)
+        curvature = (period / COARSE) ** 2 / 8.0 * w ** (order + 1)
         above = amplitude @ curvature
         size = np.abs(x[at, joints]) + above
         tighter = most / size < scale

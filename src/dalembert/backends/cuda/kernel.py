@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dalembert.backends import cache
-from dalembert.backends.progress import announced
 from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
+from dalembert.progress import Progress
 
 from . import emit
 
@@ -106,7 +106,7 @@ class CudaKernel:
         key = cache.key(self.identity, "cuda", element, capability, version, *OPTIONS)
         entry = cache.read(key)
         if entry is None:
-            with announced(f"compiling {self.name} for CUDA"):
+            with Progress(f"compiling {self.name} for CUDA"):
                 source = emit(self._build(), NAME, element)
                 code = _compile(nvrtc, source.text, capability)
             entry = cache.CacheEntry(code, {"threads": source.threads})

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.backends import cache
-from dalembert.backends.progress import announced
 from dalembert.graph import Function, Loop, uncollected
+from dalembert.progress import Progress
 
 from . import fastcall, target
 
@@ -86,7 +86,7 @@ class LlvmKernel:
         name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
         entry = cache.read(name)
         if entry is None:
-            with announced(f"compiling {self.name}"), uncollected():
+            with Progress(f"compiling {self.name}"), uncollected():
                 from . import compilation  # not needed for kernels from the disk cache
 
                 function = self._build()

@@ -13,6 +13,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Closure, Model
+from dalembert.progress import Progress
 
 from ..elements.base import Element
 from ..elements.contact import with_contact
@@ -40,7 +41,6 @@ from .instants import Instants
 from .ledger import EnergyLedger
 from .limits import beyond_limits
 from .observed_contacts import contacts_of
-from .progress import Progress
 from .record import Recorder
 from .run import Run
 from .settings import RunSettings, each_of
@@ -138,7 +138,7 @@ class _Simulation:
             self.log.append(f"torque: evaluated once per step, then held ({compiled.integrator.name})")
         if torques.sampled is not None:
             self._compile_controllers(torques.sampled)
-        self.progress = Progress(float(settings.duration), settings.progress)
+        self.progress = Progress("simulating", float(settings.duration), "s", settings.progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was checked
         self.chatter: Chatter | None = None
