@@ -115,7 +115,7 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     home = robot.neutral()
     near = set(robot.near_pairs(home, 0.0, pairs))
     close = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
-    depths = -robot.distance(home, close) if close else ()
+    depths = -robot.distance(home, [(pair.a, pair.b) for pair in close]) if close else ()
     touching = [(pair, depth) for pair, depth in zip(close, depths, strict=True) if depth > OVERLAP]
     for pair, depth in touching[:NAMED]:
         hulls = any(isinstance(solid.shape, Hull) for both in pair.solids for solid in both)
