@@ -19,6 +19,11 @@ def drifts(model: Model, body: Body) -> bool:
     return isinstance(body.joint, Free)
 
 
+def carries_nothing(model: Model, body: Body) -> bool:
+    """Whether no other body hangs on a body."""
+    return all(other.parent != body.index for other in model.bodies)
+
+
 def turning(model: Model, v: np.ndarray) -> np.ndarray:
     """(nv,): accelerations of free bodies along axes that do not turn with them, beyond those along their own axes."""
     extra = np.zeros(model.nv, np.result_type(v, float))

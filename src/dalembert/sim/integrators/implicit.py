@@ -19,7 +19,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
-from dalembert.algorithms.free_bodies import turning
+from dalembert.algorithms.free_bodies import carries_nothing, drifts, turning
 from dalembert.algorithms.passive import dissipation
 from dalembert.graph import Scalar, jacobian, substitute
 from dalembert.linear import solve_saddle, sparse_product
@@ -215,21 +215,36 @@ def implicit_velocity(
     def force(v: np.ndarray) -> np.ndarray:
         return _force(system, q, v, _applied_at(system, t, q, e, u, v))
 
-    return _velocity_step(system, t, h, q, e, u, force, symmetric=False)
+    return _velocity_step(system, t, h, q, e, u, force, lambda D: D)
 
 
 def implicit_fast(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Like `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1."""
+    """Like `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1.
+
+    Free bodies that carry nothing keep both: their rows and columns of ∂f/∂v are those of `implicit_velocity`.
+    """
+    model = system.model
+    single = [body.v for body in model.bodies if drifts(model, body) and carries_nothing(model, body)]
 
     def force(v: np.ndarray) -> np.ndarray:
         applied = _applied_at(system, t, q, e, u, v)
-        still = np.zeros(len(v))
-        loaded = -algorithms.rnea(system.model, q, still, still, applied.wrenches)
-        return loaded + applied.forces - dissipation(system.model, v)
+        still, spins = np.zeros(len(v)), np.zeros(len(v), object)
+        for at in single:
+            spins[at] = v[at]
+        if not system.permanent_count:
+            spins = without_translation(model, spins)
+        loaded = -algorithms.rnea(model, q, spins, still, applied.wrenches)
+        return loaded + applied.forces - (dissipation(model, v) - dissipation(model, spins))
 
-    return _velocity_step(system, t, h, q, e, u, force, symmetric=True)
+    def slopes(D: np.ndarray) -> np.ndarray:
+        kept = 0.5 * (D + D.T)
+        for at in single:
+            kept[at, at] = D[at, at]
+        return kept
+
+    return _velocity_step(system, t, h, q, e, u, force, slopes)
 
 
 def _applied_at(system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray) -> Applied:
@@ -253,16 +268,16 @@ def _velocity_step(
     e: np.ndarray,
     u: np.ndarray,
     force: Callable[[np.ndarray], np.ndarray],
-    symmetric: bool,
+    slopes: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A step of (M − h D) Δv = h f + Jᵀλ, D the slope of `force` in the velocity, or its symmetric part."""
+    """A step of (M − h D) Δv = h f + Jᵀλ; D (nv, nv): slopes of `force` in the velocity, as `slopes` returns them."""
     layout, n = system.layout, system.model.nv
     v0 = layout.velocity(e)
     symbols = _inputs_beside([*q, *e, *u, t, h], n)
     D = substitute(jacobian(force(symbols), symbols), dict(zip(symbols, v0, strict=True)))
     applied = system.applied(t, q, e, u)
     f = _force(system, q, v0, applied)
-    A = algorithms.mass_matrix(system.model, q) - h * (0.5 * (D + D.T) if symmetric else D)
+    A = algorithms.mass_matrix(system.model, q) - h * slopes(D)
     b = h * f
     rows = system.solved_rows(applied.rows)
     if rows is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import integrate
-from dalembert.algorithms.free_bodies import drifts, turning
+from dalembert.algorithms.free_bodies import carries_nothing, drifts, turning
 from dalembert.model import Body, Model
 from dalembert.spatial import cross, so3
 
@@ -74,7 +74,7 @@ def straightened(
 def _is_loose(model: Model, body: Body) -> bool:
     """Whether nothing hangs on a free body, whose inertia is a number."""
     constant = body.inertia.about_com().dtype.kind != "O"
-    return constant and all(other.parent != body.index for other in model.bodies)
+    return constant and carries_nothing(model, body)
 
 
 def _turned(quaternion: np.ndarray, by: np.ndarray) -> np.ndarray:
