@@ -47,7 +47,7 @@ class Called(Compound):
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
         inputs, graph = self._inputs(), self.nodes[0].graph
         places = [k for k, wanted in enumerate(active) if wanted]
-        cotangents = graph.input(f"cotangents {len(graph.nodes)}", len(weights))
+        cotangents = graph.input(f"cotangents {graph.size}", len(weights))
         pulled = vjp([self.nodes[k] for k in weights], cotangents, [inputs[k] for k in places])
         values = dict(zip(inputs, node.args, strict=True)) | dict(zip(cotangents, weights.values(), strict=True))
         return dict(zip(places, inlined(list(pulled), values, node.graph), strict=True))
@@ -62,7 +62,7 @@ def seeded(
 ) -> tuple[dict[Scalar, Any], dict[Scalar, dict[int, Scalar]]]:
     """A further input for each rate of an input: the rate behind it, and the rates of the inputs in those terms."""
     graph = inputs[0].graph
-    names = graph.input(f"rates {len(graph.nodes)}", sum(map(len, rates)))
+    names = graph.input(f"rates {graph.size}", sum(map(len, rates)))
     each = iter(names)
     values: dict[Scalar, Any] = {}
     seeds: dict[Scalar, dict[int, Scalar]] = {}

@@ -30,7 +30,7 @@ def as_number(x: Any, graph: Graph) -> Scalar:
 
 def placeholders(graph: Graph, size: int) -> np.ndarray:
     """New inputs that stand for the arguments of a function that is being traced on the spot."""
-    return graph.input(f"inside {len(graph.nodes)}", size)
+    return graph.input(f"inside {graph.size}", size)
 
 
 def captured(
@@ -52,7 +52,7 @@ def captured(
     for x, y in zip(outside, copy.input("captured", len(outside)), strict=True):
         places[x.id] = y != 0.0 if x.boolean else y
     body = [node for node in order if node.id in inside or node.op == "const"]
-    copied = Copy(copy, places).take(body).places
+    copied = Copy(copy, places, alone=True).take(body).places
     results = [Output(each, (len(nodes),), tuple(copied[x.id] for x in nodes)) for each, nodes in outputs]
     sizes = [*(Input(each, len(placeholders)) for each, placeholders in inputs), Input("captured", len(outside))]
     return Function(name, tuple(sizes), tuple(results)), [as_number(x, graph) for x in outside]

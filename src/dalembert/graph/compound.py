@@ -62,4 +62,4 @@ def results(graph: Graph, compound: Compound, arguments: Sequence[Scalar]) -> li
     """The nodes of all results of a compound of these arguments."""
     args = tuple(arguments)
     whole = graph.make(("compound", compound.fingerprint, *[a.id for a in args]), "compound", args, compound)
-    return [graph.make(("result", whole.id, k), "result", (whole,), k) for k in range(compound.size)]
+    return graph.results(whole, int(compound.size))

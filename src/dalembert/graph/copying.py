@@ -25,10 +25,13 @@ ARITHMETIC: dict[str, Callable[..., Scalar]] = {
 
 
 class Copy:
-    """Nodes of one graph as nodes of `graph`, folded and shared again. places: node's id → its copy."""
+    """Nodes of one graph as nodes of `graph`, folded and shared again. places: node's id → its copy.
 
-    def __init__(self, graph: Graph, places: Mapping[int, Scalar]) -> None:
-        self.graph, self.places = graph, dict(places)
+    alone: `graph` is new, and places are different inputs of it or conditions on these, so that nothing folds again.
+    """
+
+    def __init__(self, graph: Graph, places: Mapping[int, Scalar], alone: bool = False) -> None:
+        self.graph, self.places, self.alone = graph, dict(places), alone
         self._products: dict[int, np.ndarray] = {}
         self._results: dict[int, list[Scalar]] = {}  # of compounds, by their nodes' ids
 
@@ -59,6 +62,9 @@ class Copy:
             self.places[node.id] = node
         else:
             arguments = [self.places[x.id] for x in node.args]
+            if self.alone:
+                self.places[node.id] = self.graph.copied(node.op, tuple(arguments))
+                return
             again = ARITHMETIC.get(node.op)
             self.places[node.id] = again(*arguments) if again else arguments[0].__traced__(node.op, *arguments)
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .scalar import Scalar
+
+# odd (-1) and even (+1) functions pull a negation through
+REFLECTED = {"sin": -1, "tanh": -1, "sign": -1, "cos": 1, "abs": 1}
+
+# functions that are expressions of others, so that no backend needs to know them
+DERIVED: dict[str, Callable[..., Scalar]] = {
+    "tan": lambda x: x.sin() / x.cos(),
+    "asin": lambda x: x.__traced__("atan2", x, ((1.0 - x) * (1.0 + x)).sqrt()),
+    "acos": lambda x: x.__traced__("atan2", ((1.0 - x) * (1.0 + x)).sqrt(), x),
+    "atan": lambda x: x.__traced__("atan2", x, 1.0),
+}
 
 
 def moderate(c: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,10 +94,20 @@ class Function:
     def _fingerprint(self) -> str:
         order = self.schedule()
         place = {node.id: k for k, node in enumerate(order)}
-        lines = [repr((node.op, [place[a.id] for a in node.args], _plain(node))) for node in order]
-        lines += [repr((o.name, o.shape, [place[n.id] for n in o.nodes])) for o in self.outputs]
-        lines += [repr(self.inputs), repr([place[g.id] for g in self.guards])]
-        return sha256("\n".join(lines).encode()).hexdigest()
+        words: list[Any] = []
+        for node in order:
+            args = node.args
+            words += [node.op, len(args), *[place[a.id] for a in args]]
+            if node.value is not None:
+                words.append(_plain(node))
+        for output in self.outputs:
+            words += [repr((output.name, output.shape)), *[place[n.id] for n in output.nodes]]
+        words += [
+            repr([(str(i.name), int(i.size)) for i in self.inputs]),
+            self.on_outputs,
+            *[place[g.id] for g in self.guards],
+        ]
+        return sha256(marshal.dumps(words, 2)).hexdigest()  # version 2: the same bytes for equal words
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,10 @@ def gauss_newton(residuals: Callable[[np.ndarray], Any], at: Any) -> Quadratic:
         return np.concatenate([np.empty(0, object), *rows])
 
     graph = _graph(np.asarray(at, object))
-    known = {x.id for x in graph.nodes if x.op == "input"}
+    known = graph.size
     r, J = linearised(stacked, at)
     for weight in weights:
-        if isinstance(weight, Scalar) and any(x.op == "input" and x.id not in known for x in depth_first([weight])):
+        if isinstance(weight, Scalar) and any(x.op == "input" and x.id >= known for x in depth_first([weight])):
             raise DalembertError("gauss_newton: a weight depends on z: put its root into the residual")
     n = J.shape[1]
     WJ = np.array([[w * x for x in row] for w, row in zip(weights, J, strict=True)], object).reshape(len(r), n)

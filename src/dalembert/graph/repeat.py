@@ -191,7 +191,7 @@ class _RepeatAdjoint:
         graph, places = state[0].graph, set(weights)
         while True:
             listed = sorted(places)
-            self.names = graph.input(f"weights {len(graph.nodes)}", len(listed))
+            self.names = graph.input(f"weights {graph.size}", len(listed))
             pulled = vjp([body.following[k] for k in listed], self.names, [*state, *(outside[k] for k in self.taken)])
             grown = places | {k for k, x in enumerate(pulled[: repeated.width]) if not vanishes(x)}
             if grown == places:
@@ -306,7 +306,7 @@ def repeat(
 ) -> dict[str, Any]:
     """Like `dalembert.math.repeat`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in start.items()}
-    ends = np.cumsum([x.size for x in arrays.values()])
+    ends = np.cumsum([x.size for x in arrays.values()]).tolist()
     places = {name: slice(end - x.size, end) for (name, x), end in zip(arrays.items(), ends, strict=True)}
 
     def shaped(numbers: Sequence[Any]) -> dict[str, Any]:

@@ -9,30 +9,35 @@ reciprocal (within 1 ulp); apart from that, and the sign of zero, an expression 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
 
-from .folding import choose, moderate, power, scaled
+from .folding import DERIVED, REFLECTED, choose, moderate, power, scaled
 from .lookup import Table, lookup
-from .operations import BOOLEAN, COMMUTATIVE, evaluate
+from .operations import BOOLEAN, CHOOSY, COMMUTATIVE, check_kinds, evaluate
 from .product import product
 
 NUMBERS = (int, float, bool, np.floating, np.integer, np.bool_)
-CHOOSY = frozenset({"and", "or", "not", "where"})  # operations that take conditions
 
 
 class Graph:
-    """Owner of the nodes of one trace; nodes are numbered in order of creation."""
+    """Owner of the nodes of one trace; nodes are numbered in order of creation.
 
-    __slots__ = ("_constants", "_memo", "nodes")
+    size: how many nodes were made.
+    """
+
+    __slots__ = ("_constants", "_inputs", "_memo", "_results", "size")
 
     def __init__(self) -> None:
-        self.nodes: list[Scalar] = []
+        self.size = 0
         self._memo: dict[tuple, Scalar] = {}
         self._constants: dict[float | None, Scalar] = {}  # None: NaN, which equals nothing
+        self._inputs: dict[str, list[Scalar]] = {}
+        self._results: dict[int, list[Scalar]] = {}  # by the ids of their compounds
 
     def constant(self, value: Any) -> Scalar:
         """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
@@ -40,16 +45,30 @@ class Graph:
         key = value if value == value else None
         node = self._constants.get(key)
         if node is None:
-            node = self._constants[key] = Scalar(self, len(self.nodes), "const", (), value)
-            self.nodes.append(node)
+            node = self._constants[key] = Scalar(self, self.size, "const", (), nan if key is None else value)
+            self.size += 1
         return node
 
     def input(self, name: str, size: int) -> np.ndarray:
         """The `size` elements of a named vector input, as an object array."""
+        name, size = str(name), int(size)  # not NumPy's
+        known = self._inputs.setdefault(name, [])
+        if len(known) < size:
+            first = self.size - len(known)
+            known += [Scalar(self, first + i, "input", (), (name, i)) for i in range(len(known), size)]
+            self.size = first + size
         elements = np.empty(size, object)
-        for i in range(size):
-            elements[i] = self.make(("input", name, i), "input", (), (name, i))
+        elements[:] = known[:size]
         return elements
+
+    def results(self, whole: Scalar, size: int) -> list[Scalar]:
+        """The nodes of all results of a compound."""
+        known = self._results.get(whole.id)
+        if known is None:
+            first, args = self.size, (whole,)
+            known = self._results[whole.id] = [Scalar(self, first + k, "result", args, k) for k in range(size)]
+            self.size += size
+        return list(known)
 
     def node(self, op: str, *args: Scalar) -> Scalar:
         """The node `op(*args)`, existing or new. Commutative operands: constants first, then in order of creation."""
@@ -59,9 +78,15 @@ class Graph:
         node = self._memo.get(key)
         if node is None:
             if op in CHOOSY or not BOOLEAN.isdisjoint([a.op for a in args]):
-                _check_kinds(op, args)
+                check_kinds(op, args)
             node = self._new(key, op, args, None)
         return node
+
+    def copied(self, op: str, args: tuple[Scalar, ...]) -> Scalar:
+        """The node of a copy that cannot fold and does not exist yet."""
+        if op in COMMUTATIVE and args[0].op != "const" and (args[0].id > args[1].id or args[1].op == "const"):
+            args = (args[1], args[0])
+        return self._new((op, *[a.id for a in args]), op, args, None)
 
     def find(self, op: str, a: Scalar, b: Scalar) -> Scalar | None:
         """The node `op(a, b)` if it exists."""
@@ -73,9 +98,8 @@ class Graph:
         return self._new(key, op, args, value) if node is None else node
 
     def _new(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
-        node = Scalar(self, len(self.nodes), op, args, value)
-        self.nodes.append(node)
-        self._memo[key] = node
+        node = self._memo[key] = Scalar(self, self.size, op, args, value)
+        self.size += 1
         return node
 
 
@@ -342,7 +366,7 @@ class Scalar:
 
     def __lookup__(self, table: np.ndarray, column: int) -> Scalar:
         """Number `column` of row floor(self) of a table of constants (n, m)."""
-        return lookup(self, Table(table), column)
+        return lookup(self, Table(table), int(column))
 
     def __abs__(a) -> Scalar:
         return a.__traced__("abs", a)
@@ -361,18 +385,6 @@ class Scalar:
     floor = _unary("floor")
 
 
-# odd (-1) and even (+1) functions pull a negation through
-REFLECTED = {"sin": -1, "tanh": -1, "sign": -1, "cos": 1, "abs": 1}
-
-# functions that are expressions of others, so that no backend needs to know them
-DERIVED: dict[str, Callable[..., Scalar]] = {
-    "tan": lambda x: x.sin() / x.cos(),
-    "asin": lambda x: x.__traced__("atan2", x, ((1.0 - x) * (1.0 + x)).sqrt()),
-    "acos": lambda x: x.__traced__("atan2", ((1.0 - x) * (1.0 + x)).sqrt(), x),
-    "atan": lambda x: x.__traced__("atan2", x, 1.0),
-}
-
-
 def _lift_or_defer(a: Scalar, b: Any) -> Any:
     """`b` as a node beside `a`; arrays are left to NumPy, which works element by element."""
     if b.__class__ is float:  # by far the most frequent
@@ -384,15 +396,3 @@ def _condition(op: str, a: Scalar, b: Any, swap: bool = False) -> Any:
     """The truth value `a op b` (`b op a` if swapped)."""
     b = _lift_or_defer(a, b)
     return b if b is NotImplemented else a.__traced__(op, b, a) if swap else a.__traced__(op, a, b)
-
-
-def _check_kinds(op: str, nodes: tuple[Scalar, ...]) -> None:
-    """Logic needs conditions, `where` one condition and two numbers, everything else numbers."""
-    for position, node in enumerate(nodes):
-        wants_boolean = op in CHOOSY and (op != "where" or position == 0)
-        if wants_boolean and not node.boolean and node.op != "const":
-            raise DalembertError(
-                f"{op}: expected a condition such as x < 0, got a number: compare it with something first"
-            )
-        if node.boolean and not wants_boolean:
-            raise DalembertError(f"{op}: expected a number, got a condition: write where(condition, 1.0, 0.0)")

@@ -139,7 +139,7 @@ class _ScanAdjoint:
         while True:
             listed = sorted(places)
             nodes = [*(scan.following[k] for k in listed), *(scan.recorded[k] for k in self.on_record)]
-            self.names = graph.input(f"weights {len(graph.nodes)}", len(nodes))
+            self.names = graph.input(f"weights {graph.size}", len(nodes))
             pulled = vjp(nodes, self.names, ends)
             grown = places | {k for k, x in enumerate(pulled[: sizes.carry]) if not vanishes(x)}
             if grown == places:

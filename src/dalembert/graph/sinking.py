@@ -65,18 +65,24 @@ def is_branch(node: Scalar) -> bool:
 
 def _owners(order: Sequence[Scalar], roots: Iterable[Scalar]) -> dict[int, int]:
     """Node → the outermost branch that alone needs it, by its id, or EVERYBODY. Products of matrices stay outside."""
-    users: dict[int, set[int]] = {root.id: {EVERYBODY} for root in roots}
+    users: dict[int, int] = {root.id: EVERYBODY for root in roots}  # node → the only branch that needs it so far
     owners: dict[int, int] = {}
     for node in reversed(order):
-        listed = users.get(node.id, {EVERYBODY})
-        owner = next(iter(listed)) if len(listed) == 1 and node.op != "dot" else EVERYBODY
-        owners[node.id] = owner
-        branch = owner == EVERYBODY and is_branch(node)
-        for k, argument in enumerate(_needs(node)):
-            optional = branch and k >= node.value.width
-            users.setdefault(argument.id, set()).add(node.id if optional else owner)
+        owner = owners[node.id] = EVERYBODY if node.op == "dot" else users.get(node.id, EVERYBODY)
+        required = _needs(node)
+        if owner == EVERYBODY and is_branch(node):
+            required, optional = required[: node.value.width], required[node.value.width :]
+            share(users, optional, node.id, EVERYBODY)
+        share(users, required, owner, EVERYBODY)
     results = {node.id: owners[node.args[0].id] for node in order if node.op == "result"}  # where their compound is
     return owners | results
+
+
+def share(users: dict[int, int], nodes: Iterable[Scalar], user: int, several: int) -> None:
+    """Note that `user` needs nodes. users: node's id → its only user, or the number for `several`."""
+    for node in nodes:
+        if users.setdefault(node.id, user) != user:
+            users[node.id] = several
 
 
 def _needs(node: Scalar) -> Sequence[Scalar]:
@@ -98,7 +104,7 @@ class _Branching(_Copy):
     """A copy of a function in which branches take in nodes. inside: branch's id → these, in order."""
 
     def __init__(self, graph: Graph, places: Mapping[int, Scalar], inside: Mapping[int, list[Scalar]]) -> None:
-        super().__init__(graph, places)
+        super().__init__(graph, places, alone=True)
         self.inside = inside
 
     def _take(self, node: Scalar) -> None:
@@ -125,7 +131,7 @@ def _step(repeated: Repeated, node: Scalar, taken: _Sunk) -> Function:
     state, captured = graph.input("state", repeated.width), graph.input("captured", len(taken.outside))
     places = {x.id: y != 0.0 if x.boolean else y for x, y in zip(taken.outside, captured, strict=True)}
     constants = [x for each in (*taken.nodes, node) for x in _needs(each) if x.op == "const"]
-    values = _Copy(graph, places).take([*constants, *taken.nodes]).places
+    values = _Copy(graph, places, alone=True).take([*constants, *taken.nodes]).places
     inside, outside = repeated.body.inputs()
     arguments_of_step = [*state, *(values[x.id] for x in node.args[repeated.body.taken])]
     places = {x.id: y for x, y in zip([*inside, *outside], arguments_of_step, strict=True)}

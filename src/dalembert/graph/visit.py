@@ -179,7 +179,7 @@ class _VisitAdjoint:
         rows, carry, item, common = visited.inputs()
         nodes = [*visited.rows, *visited.following, *visited.recorded]
         graph = nodes[0].graph
-        self.names = graph.input(f"weights {len(graph.nodes)}", len(nodes))
+        self.names = graph.input(f"weights {graph.size}", len(nodes))
         ends = [*rows, *carry, *(item[k] for k in self.items), *(common[k] for k in self.common)]
         self.pulled = list(vjp(nodes, self.names, ends))
         self.cuts = np.cumsum([len(rows), s.carry, len(self.items)]).tolist()

@@ -115,3 +115,28 @@ def test_loop_results():
 def test_loop_refuses(carry, sequence, record, message):
     with pytest.raises(DalembertError, match=message):
         Loop(step(), carry, sequence, record)
+
+
+def test_fingerprint_is_that_of_what_is_computed():
+    """NumPy's numbers and names, the sign of a NaN and what is traced in vain make no difference."""
+
+    def of(compute, sizes=None, guards=None, **options):
+        return trace(compute, sizes or {"x": 2}, "f", guards, **options).fingerprint()
+
+    plain = of(lambda x: math.where(x[0] < x[1], x, np.nan))
+    assert of(lambda x: (x + 3.0, math.where(x[0] < x[1], x, -np.nan))[1]) == plain
+    assert of(lambda x: math.where(x[0] < x[1], x, np.float32("nan")), {np.str_("x"): np.int64(2)}) == plain
+    table = np.arange(6.0).reshape(3, 2)
+    entry = of(lambda x: x[0].__lookup__(table, 1))
+    assert of(lambda x: x[0].__lookup__(table, np.int64(1))) == entry
+    others = [
+        of(lambda x: math.where(x[0] < x[1], x, 0.0)),
+        of(lambda x: math.where(x[1] < x[0], x, np.nan)),
+        of(lambda x: {"f": [math.where(x[0] < x[1], x, np.nan)]}),
+        of(lambda x: math.where(x[0] < x[1], x, np.nan), {"x": 3}),
+        of(lambda x: math.where(x[0] < x[1], x, np.nan), guards=lambda x: [x[0] < 5.0]),
+        of(lambda x: math.where(x[0] < x[1], x, np.nan), finite=True),
+        of(lambda x: x[0].__lookup__(table, 0)),
+        of(lambda x: x[0].__lookup__(table + 1.0, 1)),
+    ]
+    assert len({plain, entry, *others}) == 2 + len(others)

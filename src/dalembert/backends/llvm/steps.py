@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from dalembert.graph import Scalar
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.sinking import share
 
 LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
 WHOLES = (*LOOPED, "dot", "compound", "result")  # computed together with others, where the first of them is needed
@@ -15,7 +16,7 @@ NEVER = 1 << 30
 NOBODY = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Step:
     """node = op(*args); op is an operation of the graph, or fma (x·y+z), fms (x·y−z), fnma (z−x·y)."""
 
@@ -106,13 +107,13 @@ def deferred(steps: list[Step], kept: Iterable[Scalar]) -> tuple[list[Step], dic
     """
     if not any(step.op == "compound" and _is_optional(step.node) for step in steps):
         return steps, {}
-    owners: dict[int, set[int]] = {node.id: {NOBODY} for node in kept}  # node → repetitions that need it
+    owners: dict[int, int] = {node.id: NOBODY for node in kept}  # node → the only repetition that needs it so far
     for step in reversed(steps):
-        of = _owner(step, owners)
-        may_rest = step.op == "compound" and _is_optional(step.node)
-        for k, node in enumerate(needs(step)):
-            optional = may_rest and k >= step.node.value.width
-            owners.setdefault(node.id, set()).add(step.node.id if optional else of)
+        required = needs(step)
+        if step.op == "compound" and _is_optional(step.node):
+            required, optional = required[: step.node.value.width], required[step.node.value.width :]
+            share(owners, optional, step.node.id, NOBODY)
+        share(owners, required, _owner(step, owners), NOBODY)
     later: dict[int, list[Step]] = {}
     for step in steps:
         if (owner := _owner(step, owners)) != NOBODY:
@@ -128,10 +129,9 @@ def deferred(steps: list[Step], kept: Iterable[Scalar]) -> tuple[list[Step], dic
     return order, later
 
 
-def _owner(step: Step, owners: dict[int, set[int]]) -> int:
+def _owner(step: Step, owners: dict[int, int]) -> int:
     """The only repetition that needs a step, or NOBODY."""
-    users = owners.get(step.node.id, ())
-    return next(iter(users)) if len(users) == 1 and step.op not in WHOLES else NOBODY
+    return NOBODY if step.op in WHOLES else owners.get(step.node.id, NOBODY)
 
 
 def _is_optional(node: Scalar) -> bool:
