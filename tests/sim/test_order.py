@@ -64,7 +64,7 @@ def test_quaternions_stay_of_unit_length(flying) -> None:
             np.testing.assert_allclose(lengths, 1.0, atol=PRODUCT)
 
 
-@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson"])
+@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson", "rodas"])
 def test_error_follows_the_tolerance(flying, integrator: str) -> None:
     robot, q, v, q_end, v_end = flying
     errors = []
@@ -75,7 +75,7 @@ def test_error_follows_the_tolerance(flying, integrator: str) -> None:
     assert errors[1] < 0.05 * errors[0]
 
 
-@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson"])
+@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson", "rodas"])
 def test_records_between_steps_are_as_good_as_steps(flying, integrator: str) -> None:
     """Dense output and landing: a fine grid agrees with an exact run on it, to about the tolerance."""
     robot, q, v, *_ = flying

@@ -11,7 +11,7 @@ from .expectations import SimulationExpectations
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
-IMPLICIT = ("implicit-velocity", "implicit-midpoint", "variational", "implicit", "implicitfast")
+IMPLICIT = ("implicit-velocity", "implicit-midpoint", "rodas", "variational", "implicit", "implicitfast")
 SWING = 2.0  # s of free swing whose energy is watched
 INJECTED = 1e-3  # of the energy exchanged, per second
 

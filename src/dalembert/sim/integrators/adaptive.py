@@ -20,8 +20,7 @@ from ..program import Program
 from ..system.shared import shared
 from ..system.system import System
 from .dense import polynomial
-from .explicit import stages, weighted
-from .tableaux import Tableau
+from .tableaux import Tableau, weighted
 
 SHRINK, GROW, SAFETY = 0.2, 8.0, 0.9
 LEAST = float(np.log(1e-4))  # log of the smallest error that step control remembers
@@ -67,12 +66,12 @@ def attempt(
 ) -> dict[str, Any]:
     """The outputs of a pass; see `program`."""
     model, layout = system.model, system.layout
-    dense = system.called and method.dense is not None
+    dense = (system.called or method.linear) and method.dense is not None
     fresh, unfinished = clock.fresh > 0.5, logical_and(clock.t < limits.end, clock.failed < 0.5)
     active = logical_and(unfinished, logical_not(fresh))
     last = clock.t + 1.0000001 * clock.h >= stop  # no sliver of a step is left over
     h = where(active, where(last, stop - clock.t, clock.h), 0.0)
-    slopes = stages(system, method, clock.t, h, q, e, u, k, dense)
+    slopes = method.stages(system, clock.t, h, q, e, u, k, dense)
     d = h * weighted(method.b, slopes.d)
     q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
     sizes = np.concatenate([_sizes(system, q, q1), _larger(layout.measured(e), layout.measured(e1))])
@@ -164,7 +163,7 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
         "e_start": (system.ne,),
     }
     record: tuple[str, ...] = ("start", "q_start", "e_start")
-    if system.called and method.dense is not None:
+    if (system.called or method.linear) and method.dense is not None:
         shapes["dense"], record = (method.dense.shape[1], model.nv + system.ne), (*record, "dense")
     sizes = {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(Clock._fields), "limits": 5, "row": 1}
     sizes |= {"stop": 1, "u": system.nu}

@@ -17,6 +17,7 @@ from .explicit import semi_implicit, semi_implicit_damped
 from .implicit import implicit_fast, implicit_velocity, midpoint
 from .leapfrog import LEAPFROG, single_step
 from .record import Integrator, chosen
+from .rosenbrock import RODAS
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
 from .world_axes import rk4_in_world_axes
@@ -55,6 +56,7 @@ INTEGRATORS: dict[str, Integrator] = {
         Integrator("rk23", 3, RK23, stable=(1.73, 2.51)),
         Integrator("rk45", 5, RK45, stable=(0.99, 3.31)),
         Integrator("rk8", 8, RK8, stable=(1.5, 5.0)),
+        Integrator("rodas", 4, RODAS, stable=(ANY_STEP, ANY_STEP)),
         Integrator(
             "implicit-midpoint",
             2,

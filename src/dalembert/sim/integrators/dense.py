@@ -14,8 +14,7 @@ from dalembert.algorithms import displacement_rate, integrate
 
 from ..program import Program
 from ..system.system import System
-from .explicit import Stages, weighted
-from .tableaux import Tableau
+from .tableaux import Stages, Tableau, weighted
 
 
 def polynomial(method: Tableau, slopes: Stages) -> np.ndarray:

@@ -6,66 +6,24 @@ that the classical method can integrate. Quaternions stay of unit length, and th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import displacement_rate, integrate
+from dalembert.algorithms import integrate
 from dalembert.algorithms.free_bodies import turning
 
 from ..system.drift import straightened
 from ..system.system import System
-from .tableaux import Tableau
-
-
-class Stages(NamedTuple):
-    """Slopes of every stage: of the displacement (nv,) and of e (ne,)."""
-
-    d: list[np.ndarray]
-    e: list[np.ndarray]
-
-
-def weighted(weights: Sequence[float] | np.ndarray, slopes: Sequence[np.ndarray]) -> Any:
-    """Σ weight · slope over the weights that are not zero; 0.0 if there are none."""
-    total: Any = 0.0
-    for weight, slope in zip(weights, slopes, strict=False):
-        if weight != 0.0:
-            total = total + weight * slope
-    return total
-
-
-def stages(
-    system: System,
-    method: Tableau,
-    t: Any,
-    h: Any,
-    q: np.ndarray,
-    e: np.ndarray,
-    u: np.ndarray,
-    first: Any = None,
-    dense: bool = True,
-) -> Stages:
-    """The slopes of a step of size h from (t, q, e).
-
-    first (ne,): the slope of e there, if it is known; dense: also the stages that serve the dense output alone.
-    """
-    model, layout = system.model, system.layout
-    slopes = Stages([layout.velocity(e)], [system.rates(t, q, e, u) if first is None else first])
-    last = None if dense or method.end < 0 else method.end + 1
-    for row, c in zip(method.a[1:last], method.c[1:last], strict=True):
-        d, x = h * weighted(row, slopes.d), e + h * weighted(row, slopes.e)
-        slopes.e.append(system.rates(t + c * h, integrate(model, q, d), x, u))
-        slopes.d.append(displacement_rate(model, d, layout.velocity(x)))
-    return slopes
+from .tableaux import Tableau, weighted
 
 
 def runge_kutta(
     system: System, method: Tableau, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(q, e) after one step of size h."""
-    slopes = stages(system, method, t, h, q, e, u)
+    slopes = method.stages(system, t, h, q, e, u)
     d = h * weighted(method.b, slopes.d)
     return system.projected(integrate(system.model, q, d), e + h * weighted(method.b, slopes.e))
 

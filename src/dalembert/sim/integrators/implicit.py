@@ -21,7 +21,7 @@ from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.algorithms.free_bodies import carries_nothing, drifts, turning
 from dalembert.algorithms.passive import dissipation
-from dalembert.graph import Scalar, jacobian, substitute
+from dalembert.graph import jacobian, substitute
 from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
@@ -29,6 +29,7 @@ from dalembert.math import logical_and, maximum, where
 from ..program import Program
 from ..system.drift import straightened, without_translation
 from ..system.system import Applied, System
+from .inputs import inputs_beside
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
@@ -189,7 +190,7 @@ def solved(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(q, e) after one step with a fixed number of Newton iterations, for lanes that go together; NaN if unsettled."""
     layout, m = system.layout, system.layout.measured_size
-    symbols = _inputs_beside([*q, *e, *u, t, h], unknowns(system))
+    symbols = inputs_beside([*q, *e, *u, t, h], unknowns(system))
     step = held(system, method, t, h, q, e, u, symbols)
     newton_step = -solve_saddle(jacobian(step.residual, symbols), step.residual, m)
     x = np.concatenate([h * layout.velocity(e), layout.states(e), np.zeros(len(symbols) - m)])
@@ -273,7 +274,7 @@ def _velocity_step(
     """A step of (M − h D) Δv = h f + Jᵀλ; D (nv, nv): slopes of `force` in the velocity, as `slopes` returns them."""
     layout, n = system.layout, system.model.nv
     v0 = layout.velocity(e)
-    symbols = _inputs_beside([*q, *e, *u, t, h], n)
+    symbols = inputs_beside([*q, *e, *u, t, h], n)
     D = substitute(jacobian(force(symbols), symbols), dict(zip(symbols, v0, strict=True)))
     applied = system.applied(t, q, e, u)
     f = _force(system, q, v0, applied)
@@ -321,9 +322,3 @@ def _arrived(
         accounts = layout.accounts(e) + h * powers
         e1 = layout.replaced(e1, states=system.next_states(h, e, applied), accounts=accounts)
     return system.projected(q1, e1)
-
-
-def _inputs_beside(values: list[Any], size: int) -> np.ndarray:
-    """Inputs (size,) of the same trace."""
-    graph = next(x for x in values if isinstance(x, Scalar)).graph
-    return graph.input("unknowns", size)

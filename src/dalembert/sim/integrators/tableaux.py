@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dalembert.algorithms import displacement_rate, integrate
+
+from ..system.system import System
 from . import dop853
+
+
+class Stages(NamedTuple):
+    """Slopes of every stage: of the displacement (nv,) and of e (ne,)."""
+
+    d: list[np.ndarray]
+    e: list[np.ndarray]
+
+
+def weighted(weights: Sequence[float] | np.ndarray, slopes: Sequence[np.ndarray]) -> Any:
+    """Σ weight · slope over the weights that are not zero; 0.0 if there are none."""
+    total: Any = 0.0
+    for weight, slope in zip(weights, slopes, strict=False):
+        if weight != 0.0:
+            total = total + weight * slope
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +50,36 @@ class Tableau:
     dense: np.ndarray | None = None
     end: int = -1
 
+    linear: ClassVar[bool] = False  # whether its stages solve linear systems with the slopes of the equations
+
     @property
     def adaptive(self) -> bool:
         """Whether it estimates its own error."""
         return bool(self.errors)
+
+    def stages(
+        self,
+        system: System,
+        t: Any,
+        h: Any,
+        q: np.ndarray,
+        e: np.ndarray,
+        u: np.ndarray,
+        first: Any = None,
+        dense: bool = True,
+    ) -> Stages:
+        """The slopes of a step of size h from (t, q, e).
+
+        first (ne,): the slope of e there, if it is known; dense: also the stages that serve the dense output alone.
+        """
+        model, layout = system.model, system.layout
+        slopes = Stages([layout.velocity(e)], [system.rates(t, q, e, u) if first is None else first])
+        last = None if dense or self.end < 0 else self.end + 1
+        for row, c in zip(self.a[1:last], self.c[1:last], strict=True):
+            d, x = h * weighted(row, slopes.d), e + h * weighted(row, slopes.e)
+            slopes.e.append(system.rates(t + c * h, integrate(model, q, d), x, u))
+            slopes.d.append(displacement_rate(model, d, layout.velocity(x)))
+        return slopes
 
 
 def _tableau(

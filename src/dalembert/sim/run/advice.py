@@ -109,11 +109,11 @@ def why_and_what(
             f"either {system.soft.problem.room} (name the pairs that matter), or the step of {step:g} s is too long"
         )
     elif adapts:
-        remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
+        remedy = f"forces may jump or blow up there; {advice.text}; try integrator='rodas', or 'implicit-midpoint' with that step"
     elif integrator.residual is not None:
         remedy = f"try a smaller step than {step:g} s; {advice.text}"
     else:
-        remedy = f"the step is {step:g} s; {advice.text}; or let 'rk45' choose steps, or use 'implicit-midpoint'"
+        remedy = f"the step is {step:g} s; {advice.text}; or let 'rk45' choose steps, or 'rodas' where it is stiff"
     fastest = f"; joint {joint!r} is fastest with {speed:.3g} (rad/s or m/s)" if speed > 0.0 else ""
     first = "" if state.t > start.t else "the first step fails: look at the forces at the start; "
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"

@@ -75,6 +75,11 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
         "simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable, True
     )
     torques = drive(inputs, driving, float(settings.duration))
+    if torques.called and method.tableau is not None and method.tableau.linear:
+        raise DalembertError(
+            f"simulate: integrator {method.name!r} needs the slopes of the torque law: {'; '.join(torques.log)}. Write "
+            "the law with dalembert.math so that it can be traced, or use 'implicit-midpoint' with a step"
+        )
     compiled = programs(model, elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
         torques.function.check_repeatable(q, v)
