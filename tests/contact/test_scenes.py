@@ -146,19 +146,67 @@ def test_bounces_and_moments_are_those_of_a_place_for_each_candidate(monkeypatch
     assert np.abs(ends[1].q - ends[0].q).max() < CONTACT_SOLVER
 
 
-def test_contacts_without_room_are_said(monkeypatch):
+@pytest.fixture
+def narrow(monkeypatch):
+    """Room for six contacts, which a stack of three exceeds."""
     monkeypatch.setattr(scene, "POINTS_PER_BODY", {True: 0, False: 0})
     monkeypatch.setattr(scene, "MORE", 6)
     scene._recent.clear()
-    q, v = stacked(4, 0.0)
-    contact = Contact(friction=0.61, pairs="all")
-    end = stack(4).rollout(q, v, step=STEP, steps=3, contact=contact)
-    run = stack(4).simulate(q, v, 3 * STEP, step=STEP, contact=contact)
+    yield
     scene._recent.clear()
-    assert end.contacts.unsettled == end.contacts.crowded == 3
-    (line,) = [line for line in run.contacts.log if "room" in line]
-    assert line.startswith("contact: 3 steps had more contacts than a scene has room for")
-    assert not any("tolerance" in line for line in run.contacts.log)
+
+
+def test_the_room_for_contacts_grows(narrow):
+    (q, v), contact = stacked(3, 0.0), Contact(friction=0.61, pairs="all")
+    grown = stack(3).rollout(q, v, step=STEP, steps=3, contact=contact)
+    assert grown.contacts.unsettled == grown.contacts.crowded == 0
+    assert np.abs(grown.v).max() < CONTACT_SOLVER
+
+
+@pytest.mark.long
+def test_the_room_of_runs_and_steppers_grows(narrow):
+    """A run that calls a function of the user's, which may remember what was, says so in its place."""
+    (q, v), contact = stacked(3, 0.0), Contact(friction=0.61, pairs="all")
+    stepper = stack(3).stepper(STEP, contact=contact)
+    with pytest.raises(DalembertError, match=r"more contacts touch than the 6 .* make it anew"):
+        stepper(q, v)
+    scene._recent.clear()
+    run = stack(3).simulate(q, v, 3 * STEP, step=STEP, contact=contact)
+    assert run.contacts.unsettled == run.contacts.crowded == 0
+    again = stack(3).stepper(STEP, contact=contact)  # after the run the room is known
+    assert np.abs(again(q, v)[1]).max() < CONTACT_SOLVER
+    scene._recent.clear()
+
+    def called(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.zeros(int(float(len(v))))
+
+    with pytest.raises(DalembertError, match=r"more contacts touch at t = 0.002 s than the 6 .* call simulate again"):
+        stack(3).simulate(q, v, 3 * STEP, lambda t, q, v: called(float(t), q, v), step=STEP, contact=contact)
+    run = stack(3).simulate(q, v, 3 * STEP, lambda t, q, v: called(float(t), q, v), step=STEP, contact=contact)
+    assert run.contacts.crowded == 0
+
+
+@pytest.mark.long
+def test_more_room_than_needed_does_not_change_a_motion(monkeypatch):
+    (q, v), contact, ends = thrown(3), Contact(friction=0.62, pairs="all"), []
+    for more in (16, 48):
+        monkeypatch.setattr(scene, "MORE", more)
+        scene._recent.clear()
+        ends.append(toys().rollout(q, v, step=STEP, steps=100, contact=contact).q)
+    scene._recent.clear()
+    assert np.array_equal(*ends)
+
+
+@pytest.mark.long
+def test_a_packed_block_stands():
+    """27 cubes side by side, of which each touches up to six others: more contacts than the usual room."""
+    apart, robot = SIDE + 1e-4, stack(27)
+    places = np.array([(i, j, k) for i in range(3) for j in range(3) for k in range(3)], float)
+    q = robot.neutral()
+    q.reshape(27, 7)[:, :3] = places * [apart, apart, SIDE] + [0.0, 0.0, SIDE / 2]
+    end = robot.rollout(q, np.zeros(robot.nv), step=STEP, steps=250, contact=Contact(friction=0.6, pairs="all"))
+    assert not end.contacts.crowded and not end.contacts.unsettled
+    assert_close(end.q.reshape(27, 7)[:, 2], q.reshape(27, 7)[:, 2], CONTACT_SOLVER)
 
 
 @pytest.mark.long

@@ -89,22 +89,37 @@ def is_loose(model: Model, body: Body) -> bool:
 _recent = RecentSame(8)
 
 
-def scene_of(model: Model, patches: Sequence[Patch]) -> Scene:
-    """The scene of a model; kept for the same patches."""
-    return _recent.get((model, patches), lambda: Scene(model, patches))
+def scene_of(model: Model, patches: Sequence[Patch], growth: int = 1) -> Scene:
+    """The scene of a model with so many times the usual room; kept for the same patches."""
+    scenes: dict[int, Scene] = _recent.get((model, patches), dict)
+    if growth not in scenes:
+        scenes[growth] = Scene(model, patches, growth)
+    return scenes[growth]
+
+
+def known_growth(model: Model, patches: Sequence[Patch]) -> int:
+    """The largest growth of room with which a scene of these patches was asked for."""
+    return max(_recent.get((model, patches), dict), default=1)
 
 
 class Scene:
     """Bodies of a model that move, and the patches in which they may touch each other and what is fixed.
 
-    loose: those that nothing holds, the first ones by number; links: those that joints carry, behind them. numbers:
-    of the first points of patches, where these are a part of others; of_links: whether they all have a link.
+    loose: those that nothing holds, the first ones by number; links: those that joints carry, behind them. growth: of
+    the room for pairs and contacts. numbers: of the first points of patches, where these are a part of others;
+    of_links: whether they all have a link.
     """
 
     def __init__(
-        self, model: Model, patches: Sequence[Patch], numbers: Sequence[int] = (), of_links: bool = False
+        self,
+        model: Model,
+        patches: Sequence[Patch],
+        growth: int = 1,
+        numbers: Sequence[int] = (),
+        of_links: bool = False,
     ) -> None:
         self.model, self.patches, self.of_links, self.is_part = model, patches, of_links, bool(numbers)
+        self.growth = growth
         self.first_points = numbers or np.cumsum([0, *(len(patch.names) for patch in patches)])[:-1].tolist()
         moving = [body for body in model.bodies if moves(model, body)]
         self.loose = [body for body in moving if is_loose(model, body)]
@@ -122,7 +137,13 @@ class Scene:
         for k, patch in enumerate(self.patches):
             kinds[patch.first in links or patch.second in links].append(k)
         return [
-            Scene(self.model, [self.patches[k] for k in members], [self.first_points[k] for k in members], of_links)
+            Scene(
+                self.model,
+                [self.patches[k] for k in members],
+                self.growth,
+                [self.first_points[k] for k in members],
+                of_links,
+            )
             for of_links, members in kinds.items()
             if members
         ]
@@ -141,7 +162,7 @@ class Scene:
         every = sum(len(patch.names) for patch in self.patches)
         loose = 0 if self.of_links else POINTS_PER_BODY[single] * len(self.loose)
         links = POINTS_OF_LINKS if self.of_links or (self.links and not self.is_part) else 0
-        return min(every, loose + links + MORE)
+        return min(every, self.growth * (loose + links + MORE))
 
     @cached_property
     def groups(self) -> list[_Group]:
@@ -259,7 +280,7 @@ class Scene:
     def _near_pairs(self, group: _Group, placed: np.ndarray) -> tuple[np.ndarray, Any, Any]:
         """Numbers (k,) of pairs of a group whose bounds come near each other, how many, and how many have no room."""
         n = len(group.patches)
-        room = min(n, max(PAIRS_PER_BODY * self.world + MORE, PAIRS))
+        room = min(n, self.growth * max(PAIRS_PER_BODY * self.world + MORE, PAIRS))
         solids: dict[Any, int] = {}
         every: list[Solid] = []
         pairs = np.zeros((n, 2), int)

@@ -30,6 +30,15 @@ class SimulationError(DalembertError):
     result: Any = None
 
 
+class Crowded(SimulationError):
+    """More contacts than there is room for. growth: of the room with which to begin again.
+
+    called: whether a function of the user's drives the run, which may not begin again by itself.
+    """
+
+    growth, called = 2, False
+
+
 @contextmanager
 def part_completed(complete: Callable[[Run], Run]) -> Iterator[None]:
     """Complete the part of a run that an error or an interrupt carries out of the block."""

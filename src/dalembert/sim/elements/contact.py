@@ -15,7 +15,7 @@ from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
-from dalembert.contact.scene import Scene, is_loose, scene_of
+from dalembert.contact.scene import Scene, is_loose, known_growth, scene_of
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
@@ -95,7 +95,8 @@ class RigidContact(Element):
     candidate has its own place. remembered: with slots, how many contacts of a step the next one knows; where all that
     push are to be reported, as many as there are candidates. scene_room: where pairs that are near are listed first,
     as in scenes of loose bodies, contacts at a time; 0: they are not. mixed: whether there are many loose bodies beside
-    links. reported: whether forces are asked for, so that the normals of pairs of bodies are remembered.
+    links. reported: whether forces are asked for, so that the normals of pairs of bodies are remembered. growth: how
+    many times the usual room for pairs and contacts a scene has.
     """
 
     gives: ClassVar[bool] = False
@@ -108,6 +109,7 @@ class RigidContact(Element):
     scene_room: int = 0
     mixed: bool = False
     reported: bool = False
+    growth: int = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,12 +151,17 @@ class RigidContact(Element):
 
     def scene(self, model: Model) -> Scene:
         """The candidates as a step of a scene finds them."""
-        return scene_of(model, self.patches)
+        return scene_of(model, self.patches, self.growth)
+
+    def grown(self, model: Model) -> int:
+        """The growth of a room twice as large, which the next steps with these bodies and this contact have."""
+        scene_of(model, self.patches, 2 * self.growth)
+        return 2 * self.growth
 
     def determinants(self) -> tuple[Any, ...]:
         """Everything that decides what it does."""
         settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.mixed, self.reported
-        return (*settings, *facts_of(self.patches).determinants)
+        return (*settings, self.growth, *facts_of(self.patches).determinants)
 
     @property
     def turned_count(self) -> int:
@@ -281,11 +288,12 @@ def with_contact(
     step: float | None = None,
     stable: tuple[float, float] = (0.0, 0.0),
     reported: bool = False,
+    growth: int = 1,
 ) -> tuple[Element, ...]:
     """The elements, all prepared, with that of a contact.
 
     step [s], stable: of an integrator with fixed steps, which must be short enough for the stiffness. reported: whether
-    the forces of all contacts are asked for, which then are all remembered.
+    the forces of all contacts are asked for, which then are all remembered. growth: see `RigidContact`, at least.
     """
     if contact is None:
         return elements
@@ -299,14 +307,16 @@ def with_contact(
             _check_step(where, model, contact, points, step, stable)
         return (*elements, CompliantContact(contact, points))
     constraints = [c for element in elements for c in element.constraints(model)]
+    growth = max(growth, known_growth(model, points))
+    scene = scene_of(model, points, growth)
     if not constraints and is_scene(model):
-        return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room, reported=reported))
+        return (*elements, RigidContact(contact, points, scene_room=scene.room, reported=reported, growth=growth))
     switching = sum(c.count for c in constraints if c.admissible.switches)
-    scene, slots = scene_of(model, points), slots_for(model, points)
+    slots = slots_for(model, points)
     if not scene.mixed:
         _check_size(where, model, points, slots)
     if scene.mixed or _in_pairs(points):
-        return (*elements, RigidContact(contact, points, switching, 0, 0, scene.room, scene.mixed, reported))
+        return (*elements, RigidContact(contact, points, switching, 0, 0, scene.room, scene.mixed, reported, growth))
     remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
     return (*elements, RigidContact(contact, points, switching, slots, remembered, reported=reported))
 

@@ -15,9 +15,9 @@ from dalembert.interop import is_foreign
 from dalembert.model import Model
 
 from .adjoint import Adjoint
-from .plan import planned
+from .plan import RolloutPlan, planned
 from .result import Rollout
-from .rollout import named_result
+from .rollout import crowded, named_result
 from .settings import RolloutSettings
 from .stepping import Stepping
 
@@ -49,16 +49,9 @@ def rollout_gradient(
     model: Model, loss: Loss, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None
 ) -> RolloutGradient:
     """See `Robot.rollout_gradient`."""
-    plan = planned(model, q, v, settings, check=True, carries=False)
+    plan, (q_way, e_way), rolled = _rolled(model, q, v, settings, threads)
     motions, stepping = plan.motions, plan.motions.stepping
-    if any(map(is_foreign, plan.arguments)):
-        raise DalembertError("rollout_gradient: expected NumPy arrays: rollouts of other libraries' have gradients")
     arguments = [np.asarray(x, float) for x in plan.arguments]
-    try:
-        q_way, e_way = motions(*arguments, threads=threads, check=True)
-    except Interrupted as error:
-        said = f"rollout_gradient: interrupted after {error.passes} of {motions.steps} steps, before there were slopes"
-        raise Interrupted(said, error.passes) from None
     n, nq = model.nv, model.nq
     t = np.arange(1, motions.count + 1) * (motions.every * motions.step)
     values = _loss(model, loss)(t[:, None], q_way, e_way[..., :n])  # (…, count, 1 + nq + nv)
@@ -76,8 +69,6 @@ def rollout_gradient(
     driven = slopes.pop("u", None)
     if driven is not None and stepping.varying:
         driven = driven.reshape(*driven.shape[:-1], motions.steps, -1)
-    last = settings.record is None
-    times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :])) if last else (t, (q_way, e_way))
     return RolloutGradient(
         values[..., 0].sum(axis=-1),
         in_q,
@@ -85,8 +76,32 @@ def rollout_gradient(
         driven if plan.word == "torque" else None,
         driven if plan.word == "controls" else None,
         {name: x for name, x in slopes.items() if name not in ("q", "e")},
-        named_result(motions, times, *states, e_way[..., -1, :]),
+        rolled,
     )
+
+
+def _rolled(
+    model: Model, q: Any, v: Any, settings: RolloutSettings, threads: int | None
+) -> tuple[RolloutPlan, tuple[np.ndarray, np.ndarray], Rollout]:
+    """The motions, with room for all contacts: their plan, the records of q and e, and the result."""
+    growth = 1
+    while True:
+        plan = planned(model, q, v, settings, check=True, carries=False, growth=growth)
+        if any(map(is_foreign, plan.arguments)):
+            raise DalembertError("rollout_gradient: expected NumPy arrays: rollouts of other libraries' have gradients")
+        motions = plan.motions
+        try:
+            q_way, e_way = motions(*(np.asarray(x, float) for x in plan.arguments), threads=threads, check=True)
+        except Interrupted as error:
+            said = f"interrupted after {error.passes} of {motions.steps} steps, before there were slopes"
+            raise Interrupted(f"rollout_gradient: {said}", error.passes) from None
+        t = np.arange(1, motions.count + 1) * (motions.every * motions.step)
+        last = settings.record is None
+        times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :])) if last else (t, (q_way, e_way))
+        result = named_result(motions, times, *states, e_way[..., -1, :])
+        if not crowded(result.contacts):
+            return plan, (q_way, e_way), result
+        growth = plan.more_room
 
 
 def _loss(model: Model, loss: Loss) -> Any:

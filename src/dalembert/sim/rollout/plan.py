@@ -40,11 +40,21 @@ class RolloutPlan(NamedTuple):
     arguments: list[Any]
     word: str
 
+    @property
+    def more_room(self) -> int:
+        """The growth of a room for contacts twice as large."""
+        system = self.motions.stepping.system
+        assert system.contact is not None
+        return system.contact.grown(system.model)
 
-def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool, carries: bool = True) -> RolloutPlan:
+
+def planned(
+    model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool, carries: bool = True, growth: int = 1
+) -> RolloutPlan:
     """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
 
-    carries: whether an integrator may keep numbers of its own from step to step, whose start has no slopes.
+    carries: whether an integrator may keep numbers of its own from step to step, whose start has no slopes. growth: of
+    the room for contacts.
     """
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
@@ -56,7 +66,9 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
     model, elements = softened(model, tuple(settings.elements), settings.contact, step)
     model, elements = prepared("rollout", model, elements, method, settings.friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
-    elements = with_contact("rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable)
+    elements = with_contact(
+        "rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable, growth=growth
+    )
     sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, law_sizes) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: size_of(model, name) for name in live} | law_sizes

@@ -50,7 +50,8 @@ class RolloutContacts(NamedTuple):
     """Rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
 
     names: of the points that may touch. crowded (…,): of the unsettled steps, those of a scene in which more contacts
-    touched than there is room for; those beyond it had no forces. diverged (…,): which motions are no longer numbers;
+    touched than there is room for; those beyond it had no forces. Rollouts of NumPy arrays take the room that they
+    need, so that it is 0; on graphics processors, and in PyTorch and JAX, look at it. diverged (…,): which motions are no longer numbers;
     on graphics processors and with check=False nothing is raised.
     """
 

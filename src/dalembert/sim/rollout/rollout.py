@@ -22,8 +22,13 @@ def rollout(
     model: Model, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None, check: bool = True
 ) -> Rollout:
     """See `Robot.rollout`."""
-    plan = planned(model, q, v, settings, check)
-    return _result(plan.motions, plan.arguments, settings.record is None, threads, check)
+    growth = 1
+    while True:
+        plan = planned(model, q, v, settings, check, growth=growth)
+        result = _result(plan.motions, plan.arguments, settings.record is None, threads, check)
+        if any(map(is_foreign, plan.arguments)) or not crowded(result.contacts):
+            return result
+        growth = plan.more_room
 
 
 def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
@@ -59,7 +64,7 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
 def named_result(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     """The result of its arrays; e_end: that at the end."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
-    contacts = _contacts(motions.stepping, e_end)
+    contacts = contacts_at(motions.stepping, e_end)
     if not count:
         return Rollout(t, q, v) if contacts is None else WatchedRollout(t, q, v, None, contacts)
     marks = e_end[..., -count:]
@@ -67,7 +72,12 @@ def named_result(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollou
     return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks), contacts)
 
 
-def _contacts(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
+def crowded(contacts: RolloutContacts | None) -> bool:
+    """Whether more contacts than there was room for touched in some motion, on the processor."""
+    return contacts is not None and bool(np.any(np.asarray(contacts.crowded) > 0.0))
+
+
+def contacts_at(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
     """The report of rigid contact, from its memory at the end."""
     system = stepping.system
     if system.contact is None:

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.contact import candidates
+from dalembert.contact.scene import known_growth
 from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, code
 from dalembert.functions.dynamics import singular_mass
 from dalembert.functions.guards import function_call
 from dalembert.graph import trace
+from dalembert.math import where
 from dalembert.model import Model
 
 from ..elements.actuators import Actuators
@@ -26,7 +29,7 @@ from ..system.planners import PlannedMemory
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling
 from ..system.system import System
-from .settings import StepSettings, prepared
+from .settings import RolloutSettings, StepSettings, prepared
 
 
 class Stepper:
@@ -142,7 +145,7 @@ def _traced(system: System, method: Integrator, step: float, shown: int) -> Call
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
         e = np.concatenate([v, *z, forgotten])
         q1, e1 = take(system, t[0], t[0].lift(step), q, e, Command.held(tau).flat())
-        after = {"q": q1, "v": e1[: model.nv]}
+        after = {"q": with_room(system, e, q1, e1), "v": e1[: model.nv]}
         return after | {"z": e1[model.nv : model.nv + shown]} if shown else after
 
     sizes = {"q": model.nq, "v": model.nv, "tau": system.input_count}
@@ -157,12 +160,41 @@ def _traced(system: System, method: Integrator, step: float, shown: int) -> Call
     def unbounded(state: Mapping[str, np.ndarray]) -> str:
         if (words := singular_mass(model, state["q"])) is not None:
             return words
+        if (words := no_room(system, state["q"], state["v"], step)) is not None:
+            return words
         return (
             f"the state of robot {model.name!r} after the step is not finite: try a smaller step, "
             "'implicit-velocity' for stiff damping, float64 for implicit integrators; check=False gives NaN"
         )
 
     return function_call(model, "stepper", sizes, at_any_time, unbounded)
+
+
+def with_room(system: System, e: np.ndarray, q1: np.ndarray, e1: np.ndarray) -> np.ndarray:
+    """q after a step from e to e1, NaN where more contacts touched than there is room for."""
+    if system.contact is None or not system.contact.scene_room:
+        return q1
+    full = system.contact_memory(e1).crowded > system.contact_memory(e).crowded
+    return np.array([where(full, np.nan, q1[0]), *q1[1:]], object)
+
+
+def no_room(system: System, q: np.ndarray, v: np.ndarray, step: float) -> str | None:
+    """Why a step cannot be taken from a state, if more contacts touch than there is room for.
+
+    A rollout of one step then grows the room, also of steppers that are made later.
+    """
+    from .rollout import rollout
+
+    element = system.contact
+    if element is None or not element.scene_room:
+        return None
+    rollout(system.model, q, v, RolloutSettings(step=step, steps=1, contact=element.contact), check=False)
+    if known_growth(system.model, candidates(system.model, element.contact)) <= element.growth:
+        return None
+    return (
+        f"more contacts touch than the {element.scene_room} for which the stepper has room: make it anew by "
+        "robot.stepper(…), which then has room for twice as many, and its memory by stepper.start(q, v)"
+    )
 
 
 def _starting(system: System) -> Call:
@@ -210,6 +242,7 @@ class ControlledStepper:
             tau, after = sampling.advanced(number, t, q, v, kept, dict(zip(held, answers, strict=True)))
             e = np.concatenate([v, contacts])
             q1, e1 = take(system, t, number.lift(self.step), q, e, Command.held(tau).flat())
+            q1 = with_room(system, e, q1, e1)
             after = np.concatenate([[number + 1.0], after, e1[model.nv :]])
             return {"q": q1, "v": e1[: model.nv], "memory": after}
 

@@ -13,6 +13,7 @@ from dalembert.model import Model
 
 from .motions import Motions, batch_of
 from .plan import RolloutPlan, planned
+from .rollout import contacts_at, crowded
 from .settings import RolloutSettings
 
 
@@ -33,12 +34,16 @@ def rollout_rates(
     rates: by name, "q", "v", "torque" or "controls", and parameters of the settings; shapes as of the values. What is
     not named does not change.
     """
-    plan = planned(model, q, v, settings, check=False, carries=False)
-    motions, nv = plan.motions, model.nv
-    arguments = {name: np.asarray(x, float) for name, x in zip(motions.lengths, plan.arguments, strict=True)}
-    pushed = _pushed(plan, arguments, rates)
-    records = _records(motions, arguments, pushed, threads)
-    return RolloutRates(records[0], records[1][..., :nv], records[2], records[3][..., :nv])
+    growth, nv = 1, model.nv
+    while True:
+        plan = planned(model, q, v, settings, check=False, carries=False, growth=growth)
+        motions = plan.motions
+        arguments = {name: np.asarray(x, float) for name, x in zip(motions.lengths, plan.arguments, strict=True)}
+        pushed = _pushed(plan, arguments, rates)
+        records = _records(motions, arguments, pushed, threads)
+        if not crowded(contacts_at(motions.stepping, records[1][..., -1, :])):
+            return RolloutRates(records[0], records[1][..., :nv], records[2], records[3][..., :nv])
+        growth = plan.more_room
 
 
 def _pushed(plan: RolloutPlan, arguments: Mapping[str, np.ndarray], rates: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -32,7 +32,8 @@ class Contacts:
     How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
     squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
     passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their
-    largest residual [m/s]; crowded: of these, steps with more contacts than there was room for; turned: the body that
+    largest residual [m/s]; crowded: of these, steps with more contacts than there was room for, 0: a run takes the room
+    that it needs; turned: the body that
     turned farthest in a step that could not follow it, and by how much [rad], None: no body did; step [s]: of rigid
     contact.
     """
@@ -138,14 +139,9 @@ class Contacts:
     def log(self) -> list[str]:
         """Remarks for the user: steps that did not settle, forces outside of the friction cone."""
         lines = []
-        if self.crowded:
+        if self.unsettled:
             lines.append(
-                f"contact: {_steps(self.crowded)} had more contacts than a scene has room for; those beyond it had no "
-                "forces: take fewer bodies, or shapes with fewer points on one face"
-            )
-        if self.unsettled > self.crowded:
-            lines.append(
-                f"contact: {_steps(self.unsettled - self.crowded)} did not reach the tolerance; the laws of contact "
+                f"contact: {_steps(self.unsettled)} did not reach the tolerance; the laws of contact "
                 f"are missed there by up to about {self.worst:.1e} m/s: take shorter steps, fewer points on one face, "
                 "or less friction where a light link jams"
             )

@@ -20,7 +20,7 @@ from ..elements.contact import with_contact
 from ..elements.friction import with_friction
 from ..elements.soft import first_step, softened
 from ..elements.surroundings import surroundings
-from ..failure import SimulationError
+from ..failure import Crowded, SimulationError
 from ..integrators.catalogue import integrator_for
 from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
@@ -51,7 +51,19 @@ SHORTEST, SHORTEST_CALLED = 1e-8, 1e-7  # average step relative to the duration;
 
 
 def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
-    """See `Robot.simulate`."""
+    """See `Robot.simulate`. A run with more contacts than there is room for begins again with twice the room."""
+    growth = 1
+    while True:
+        try:
+            return _simulated(model, q, v, settings, growth)
+        except Crowded as crowded:
+            growth = crowded.growth
+            if crowded.called:
+                raise
+
+
+def _simulated(model: Model, q: Any, v: Any, settings: RunSettings, growth: int) -> Run:
+    """The run, with so many times the usual room for contacts."""
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = on_host("simulate", q, v)
@@ -72,7 +84,7 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
         model = element.prepared(model)
     acting = (*elements, *surroundings(model), *actuators)
     elements = with_contact(
-        "simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable, True
+        "simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable, True, growth
     )
     torques = drive(inputs, driving, float(settings.duration))
     if torques.called and method.tableau is not None and method.tableau.linear:
@@ -205,6 +217,8 @@ class _Simulation:
             error.run = result
             raise error from None
         except SimulationError as error:
+            if isinstance(error, Crowded) and not error.called:
+                raise  # the run begins again
             if isinstance(error, UndefinedEvent) and error.chunk is not None:
                 recorder.take(error.chunk, recorder.last_u)
             error.run = self._result(recorder, f"stopped at t = {recorder.end:.6g} s of {duration:g} s")
@@ -259,6 +273,7 @@ class _Simulation:
             recorder.driven(leg.command)
             state = self.instants.enter(state, leg.command)
         for chunk in self.engine.advance(state, stop, leg, nodes, self.instants.watching):
+            self._check_room(chunk)
             crossing = self.instants.first(chunk, leg.command)
             if crossing is not None:
                 return self._event(chunk, crossing, leg.command, recorder)
@@ -268,6 +283,22 @@ class _Simulation:
             self._check_pace(chunk, leg.command)
             self.progress.show(state.t)
         return state
+
+    def _check_room(self, chunk: Chunk) -> None:
+        """Raise if more contacts touched in a step than there is room for."""
+        contact = self.compiled.system.contact
+        if contact is None or not contact.scene_room:
+            return
+        full = self.compiled.system.contact_memory(chunk.e).crowded > 0.0
+        if full.any():
+            error = Crowded(
+                f"simulate: more contacts touch at t = {chunk.t[int(np.argmax(full))]:.6g} s than the "
+                f"{contact.scene_room} for which there is room, and the torque, a function that is called from Python, "
+                "may remember what was: start it anew and call simulate again, which then has room for twice as many"
+            )
+            error.growth = contact.grown(self.compiled.system.model)
+            error.called = (self.drive.called or self.drive.sampled is not None) and self.sampling is None
+            raise error
 
     def _event(self, chunk: Chunk, crossing: Crossing, u: np.ndarray, recorder: Recorder) -> State:
         """The state after an event; what lies before it is recorded."""
