@@ -12,11 +12,12 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .expectations import Expectations
-from .logs import RESIDUAL, Motion
+from .logs import Motion
 from .naming import words
 from .result import AuditFinding
 from .run import run_audit
 from .symptoms import SYMPTOMS, Cause, Symptom
+from .verdicts import PASSED, verdicts
 
 WEIGHT = {"error": 3.0, "warning": 2.0, "info": 0.5}
 CONSEQUENCES = ("headroom",)  # rules that other faults break too
@@ -90,9 +91,15 @@ def diagnose(
             notes.append("of a robot with loops the log is compared by log-torque alone, not term by term")
         elif motion is not None and motion.tau is not None and _is_finite(motion):
             missed, shares = residual_terms(robot, motion)
+            judged = verdicts(
+                robot.model.freedom_names, motion.tau, robot.inverse_dynamics(motion.q, motion.v, motion.a)
+            )
+            open_ones = [f"{v.joint} ({v.status}, {100 * v.share:.3g} %)" for v in judged if v.status != PASSED]
             notes.append(f"the model misses {100 * missed:.3g} % of the measured efforts")
-            if missed <= RESIDUAL:
-                notes.append("that is within 5 %: the log agrees with the model")
+            if open_ones:
+                notes.append(f"joints that it does not explain: {', '.join(open_ones)}")
+            else:
+                notes.append("every joint is within 5 % or its noise: the log agrees with the model")
                 shares = {}
     diagnoses = [Diagnosis(s.text, _suspects(s, findings, shares), tuple(notes)) for s in chosen]
     if symptom is None:

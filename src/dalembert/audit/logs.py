@@ -14,13 +14,12 @@ from dalembert.robot import Robot
 from .closed import WHICH, ClosedManifold, motors
 from .rule import Found, NotRun, rule
 from .subject import Subject
+from .verdicts import PASSED, rms, verdicts
 
-RESIDUAL = 0.05  # RMS of measured less modelled torque, relative to the measured: careful models stay below
 LEAST_RATE, LEAST_DURATION = 200.0, 60.0  # Hz and s of a log for identification
 CONDITION = 100.0  # of the scaled regressor: motions that tell parameters apart stay below
 RANK = 1e-9  # singular values relative to the largest: base parameters
 SAMPLES = 2000  # rows of a log that are used
-RESTING = 1e-6  # share of the largest joint's torque: a joint below it is not loaded
 
 
 class Motion(Protocol):
@@ -81,8 +80,8 @@ def finite(subject: Subject) -> Iterator[Found]:
 @rule(
     "log-torque",
     "log",
-    "warning",
-    reason="a model that does not explain the torques of slow motions within 5 % is not ready for feedforward",
+    "error",
+    reason="a model that leaves over 5 % of a joint's torque, and more than its noise, is not ready for feedforward",
     cure="identify masses, friction and rotors; `dalembert diagnose --robot ROBOT --motion FILE` names the cause",
     needs=("log-finite",),
 )
@@ -91,15 +90,12 @@ def torque(subject: Subject) -> Iterator[Found]:
     if motion.tau is None:
         raise NotRun("the log has no efforts")
     modelled = _modelled(subject, motion)
-    size = np.sqrt(np.mean(motion.tau**2, axis=0))
-    residual = np.sqrt(np.mean((motion.tau - modelled) ** 2, axis=0))
-    for k, name in enumerate(subject.model.freedom_names):
-        if size[k] <= RESTING * np.max(size) or residual[k] <= RESIDUAL * size[k]:
-            continue
-        share = residual[k] / size[k]
-        flipped = np.sqrt(np.mean((motion.tau[:, k] + modelled[:, k]) ** 2)) < 0.5 * residual[k]
-        sign = "; with the opposite sign it would fit" if flipped else ""
-        yield Found(f"joint '{name}'", f"the model misses {100 * share:.3g} % of the measured effort{sign}")
+    for k, each in enumerate(verdicts(subject.model.freedom_names, motion.tau, modelled)):
+        if each.status != PASSED:
+            flipped = rms((motion.tau + modelled)[:, k : k + 1])[0] < 0.5 * each.left
+            sign = "; with the opposite sign it would fit" if flipped else ""
+            missed = f"the model misses {100 * each.share:.3g} % of the measured effort"
+            yield Found(f"joint '{each.joint}'", f"{missed}, {each.status}{sign}")
 
 
 def _modelled(subject: Subject, motion: Motion) -> np.ndarray:

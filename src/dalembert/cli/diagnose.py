@@ -52,6 +52,8 @@ def run(
 ) -> int:
     """Causes of a symptom, ranked by evidence in the robot and its log, with the check that decides.
 
+    Exit code 1 where the model does not explain the torques of some joint of the log.
+
     Example: `dalembert diagnose "position drifts during a hold" --robot ur5`
     """
     if symptom is not None and robot is None and (Path(symptom).is_file() or symptom in robots()):
@@ -68,6 +70,9 @@ def run(
         log = open_motion(motion, opened, topic, unit, column, bandwidth)
     with Progress("diagnosis"):
         diagnoses = diagnose(symptom, opened, motion=log, expect=expect, payload=payload, frame=frame)
+    failed = 0
+    if log is not None and log.tau is not None and opened is not None:
+        failed = int(not opened.audit(rules=["log-torque"], motion=log).ok)
     if as_json:
         print_json([
             {
@@ -87,7 +92,7 @@ def run(
             }
             for d in diagnoses
         ])  # fmt: skip
-        return 0
+        return failed
     text = "\n\n".join(map(str, diagnoses)) or "no cause of a known symptom was found"
     console().print(text, markup=False, soft_wrap=True)
-    return 0
+    return failed

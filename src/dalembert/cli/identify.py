@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalembert.audit.verdicts import overall
 from dalembert.progress import Progress
 
 from .common import (
@@ -45,7 +46,9 @@ def run(
     no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even if its checks fail.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Fit a robot's masses, inertias and friction to logs; exit code 1 if over 5 % of the torques stays unexplained.
+    """Fit a robot's masses, inertias and friction to logs; exit code 1 where a joint fails or is in doubt.
+
+    The verdict is that of the robot found, read back from --out if it is written.
 
     Example: `dalembert identify arm.urdf log.csv --validate other.csv --out arm_identified.urdf --report page.html`
 
@@ -66,39 +69,50 @@ def run(
         if align:
             read = [delays.aligned(each) for delays, each in zip(late, read, strict=True)]
             fit = identify.fit(subject, read[: len(log)], friction=terms, rotor=rotor, method=method, check=False)
-    other = fit.validate(read[-1]) if validate is not None else None
     notes = [note for each in read for note in each.log] + [str(doubt) for doubt in fit.doubts] + list(fit.log)
     if not align:
         notes += [note for delays, path in zip(late, paths, strict=True) for note in _late(delays, path)]
-    judged = other if other is not None else fit.validate(read[0])
+    written = None
     if out is not None:
-        fit.save(out)
+        notes += [str(change) for change in fit.save(out)]
+        written = open_robot(str(out), base, mimic=mimic)
+    judged = [fit.validate(each, written) for each in (read[len(log) :] or read)]
     if report is not None:
-        fit.report(report, other)
+        fit.report(report, judged[0] if validate is not None else None)
     audit = fit.robot.audit()
     if as_json:
-        print_json(_record(fit, judged, audit, notes, held_out=other is not None, delay=late[0].common))
-        return 0 if judged.ok else 1
-    _print(fit, judged, audit, notes, held_out=other is not None)
-    for path in (out, report):
-        if path is not None:
-            console().print(f"written: {path}", markup=False)
-    return 0 if judged.ok else 1
+        print_json(_record(fit, judged, audit, notes, held_out=validate is not None, delay=late[0].common))
+    else:
+        _print(fit, judged, audit, notes, held_out=validate is not None)
+        for path in (out, report):
+            if path is not None:
+                console().print(f"written: {path}", markup=False)
+    return 0 if all(each.ok for each in judged) else 1
 
 
 def _record(
-    fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_out: bool, delay: float
+    fit: Fit, judged: list[Validation], audit: Audit, notes: list[str], held_out: bool, delay: float
 ) -> dict[str, Any]:
-    """The content of --json."""
+    """The content of --json; of several logs that were fitted, the numbers of the first and the worst verdicts."""
+    worst = [max((each.verdicts[k] for each in judged), key=lambda v: v.rank) for k in range(len(judged[0].joints))]
     return {
         "robot": fit.columns.robot.name,
         "method": fit.method,
         "held_out": held_out,
-        "total_percent": judged.total_percent,
-        "factory_percent": judged.factory_total,
-        "ok": judged.ok,
+        "total_percent": judged[0].total_percent,
+        "calibrated_percent": judged[0].calibrated_percent,
+        "factory_percent": judged[0].factory_total,
+        "ok": all(each.ok for each in judged),
+        "status": overall(worst),
         "joints": {
-            name: {"rms": judged.rms[k], "percent": judged.rms_percent[k]} for k, name in enumerate(judged.joints)
+            v.joint: {
+                "rms": judged[0].rms[k],
+                "percent": judged[0].rms_percent[k],
+                "noise": v.noise,
+                "status": v.status,
+                "why": v.why,
+            }
+            for k, v in enumerate(worst)
         },
         "parameters": dict(zip(fit.names, fit.x.tolist(), strict=True)),
         "unseen": list(fit.unseen),
@@ -108,14 +122,16 @@ def _record(
     }
 
 
-def _print(fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_out: bool) -> None:
-    """The notes, how well the fit explains a log, and the audit of the result."""
+def _print(fit: Fit, judged: list[Validation], audit: Audit, notes: list[str], held_out: bool) -> None:
+    """The notes, how well the robot found explains the logs, and its audit."""
     screen = console()
     for note in notes:
         screen.print(f"note: {note}", markup=False)
-    where = "held-out log" if held_out else "fitted log itself (give --validate to judge by another)"
-    screen.print(f"{fit.columns.robot.name}, method {fit.method}, on the {where}:", markup=False)
-    screen.print(judged.table(), markup=False)
+    for number, each in enumerate(judged, 1):
+        log = "fitted log itself" if len(judged) == 1 else f"fitted log {number} itself"
+        where = "held-out log" if held_out else f"{log} (give --validate to judge by another)"
+        screen.print(f"{fit.columns.robot.name}, method {fit.method}, on the {where}:", markup=False)
+        screen.print(each.table(), markup=False, soft_wrap=True)
     screen.print(f"{len(fit.unseen)} parameters or groups do not show in the data; the report lists them", markup=False)
     errors = [finding for finding in audit.findings if finding.severity == "error"]
     screen.print(f"audit of the result: score {audit.score}, {counted(len(errors), 'error')}", markup=False)

@@ -3,8 +3,9 @@
 from dalembert.logs import JointSensors
 
 from .base import BaseParameters, base_parameters
-from .checks import Doubt, LogError
+from .checks import LogError
 from .delays import Delays, delays
+from .doubt import Doubt
 from .excitation import Excitation, excitation
 from .fit import fit
 from .fitted import Fit

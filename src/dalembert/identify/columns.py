@@ -172,8 +172,16 @@ class Columns:
                     groups[FIELDS[name]][..., at] = x[..., self.term(name)][..., body.v]
         return groups
 
+    def written(self, x: np.ndarray) -> np.ndarray:
+        """The part of x that a robot has: no offset, no stribeck, friction, rotors and springs at least 0."""
+        x = x.copy()
+        for name in self.terms:
+            x[self.term(name)] = np.maximum(x[self.term(name)], 0.0) if name in NONNEGATIVE else 0.0
+        return x
+
     def robot_with(self, x: np.ndarray) -> Robot:
-        """The robot with the parameters x; friction, rotors and springs below zero, which no joint has, become 0."""
+        """The robot with the parameters x, as far as it can have them; see `written`."""
+        x = self.written(x)
         pi = self.robot.parameters().reshape(-1, len(INERTIAL)).copy()
         pi[list(self.bodies)] = x[: self.inertial].reshape(-1, len(INERTIAL))
         robot = self._remainder.with_parameters(pi.ravel())
@@ -183,7 +191,7 @@ class Columns:
             values = {}
             for name in self.terms:
                 if name in FIELDS:
-                    values[FIELDS[name]] = np.maximum(x[self.term(name)][body.v], 0.0)
+                    values[FIELDS[name]] = x[self.term(name)][body.v]
             robot = robot.edit().set_joint(body.joint.name, **values).done() if values else robot
         return robot
 

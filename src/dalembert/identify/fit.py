@@ -10,10 +10,11 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.robot import Robot
 
-from . import least_squares, physical
-from .checks import Doubt, LogError, doubts
+from . import channels, least_squares, physical, scales
+from .checks import LogError, doubts
 from .columns import INERTIAL, NONNEGATIVE, Columns, columns
 from .compression import Compressed, Samples, compress
+from .doubt import Doubt
 from .fitted import Fit, Log, samples_of
 from .hulls import hull_bounds
 
@@ -23,6 +24,9 @@ BODY_STRENGTH, MASS_STRENGTH = 2.0, 100.0
 # Outliers: at most this share of a log's samples, further off than so many times the median, more than this share of
 # the squares of what is left over.
 FEW, FAR, MOST = 0.01, 10.0, 0.5
+# An offset is not told from a weight where bodies imitate it but for this share, and where, for so much of the torque,
+# their parameters need to change by no more than that.
+CONFUSED, WEIGHTY, CHANGED = 0.01, 0.1, 0.2
 KEPT = 1e-3  # relative error of a fixed or tied parameter that counts as kept
 
 
@@ -71,14 +75,19 @@ def fit(
         raise DalembertError("fit: expected a log or several, got none")
     samples = tuple(samples_of(robot, each) for each in logs)
     noted = tuple(d for s, each in zip(samples, logs, strict=True) for d in doubts(robot, s, np.asarray(each.t, float)))
+    if check and any(doubt.serious and not doubt.beside_file for doubt in noted):
+        raise LogError(noted)
+    compressed = compress(parameters, samples)
+    noted = tuple(scales.doubts(compressed, samples[0], noted))
     if check and any(doubt.serious for doubt in noted):
         raise LogError(noted)
-    data = _held(compress(parameters, samples), fixed or {}, tied)
+    data, notes = _held(compressed, fixed or {}, tied)
     if method == "instrumental":
         x, sigma = least_squares.instrumental(data, samples, _references(robot, reference, samples), parameters.prior())
-        notes: tuple[str, ...] = ()
     else:
-        x, sigma, notes = _estimate(data, method, prior, strength)
+        x, sigma, more = _estimate(data, method, prior, strength)
+        notes = (*notes, *more)
+    noted = (*noted, *_offsets(data, x, noted))
     titles = tuple(str(getattr(each, "title", "")) for each in logs)
     notes = (*notes, *_below_zero(parameters, x), *_outliers(parameters, samples, x))
     result = Fit(method, parameters, x, sigma, data, samples, noted, notes, titles)
@@ -126,10 +135,11 @@ def _streamed(
                     raise LogError(log_doubts[0])
             yield samples
 
-    data = _held(compress(parameters, checked()), fixed, tied)
+    data, held = _held(compress(parameters, checked()), fixed, tied)
     if not log_doubts:
         raise DalembertError("fit: expected pieces of a log, got none")
     x, sigma, notes = _estimate(data, method, prior, strength)
+    notes = (*held, *notes)
     note = "the log was not kept: intervals take errors of neighbouring samples as independent, and are too narrow"
     return Fit(method, parameters, x, sigma, data, (), log_doubts[0], (*notes, *_below_zero(parameters, x), note))
 
@@ -161,8 +171,7 @@ def possible_fit(
     ]
     R, z, _ = data.stacked(sigma)
     entropic = prior == "entropic"
-    radius = np.sqrt(bodies[:, 4:7].sum(axis=1) / (2.0 * bodies[:, 0]))  # of gyration about the origin
-    scale = (bodies[:, :1] * radius[:, None] ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])).ravel()
+    scale = _size(bodies)
     problem = physical.Problem(
         R,
         z,
@@ -181,9 +190,13 @@ def possible_fit(
 
 def _check_kept(data: Compressed, x: np.ndarray) -> None:
     """Raise where fixed or tied parameters are such that no body has them."""
+    torques = np.sqrt(sum(np.sum(factor**2, axis=0) for factor in data.factors))  # of a unit of each; the measured one
     for row in data.held if data.held is not None else ():
         used = np.flatnonzero(row[:-1])
-        if abs(row @ np.append(x, -1.0)) > KEPT * max(np.abs(x[used]).max(), abs(row[-1])):
+        error = abs(row @ np.append(x, -1.0))
+        if error * torques[used].max() < KEPT**2 * torques[-1]:
+            continue  # no torque shows the difference
+        if error > KEPT * max(np.abs(x[used]).max(), abs(row[-1])):
             names = " and ".join(repr(data.columns.names[k]) for k in used)
             raise DalembertError(
                 f"fit: {names} cannot be fixed or tied so: no body that can exist, with its centre of mass within its "
@@ -213,6 +226,19 @@ def _outliers(parameters: Columns, samples: Sequence[Samples], x: np.ndarray) ->
     return notes
 
 
+def _offsets(data: Compressed, x: np.ndarray, noted: Sequence[Doubt]) -> list[Doubt]:
+    """Doubts about joints of which a zero error of the sensor outweighs the torque."""
+    columns, listed = data.columns, []
+    if "offset" not in columns.terms:
+        return []
+    sizes = np.sqrt(data.torque_squares / np.maximum(data.rows, 1))
+    for name, offset, size in zip(columns.robot.model.freedom_names, x[columns.term("offset")], sizes, strict=True):
+        moved = np.sqrt(max(size**2 - offset**2, 0.0))
+        if abs(offset) > channels.OFFSET * moved and name not in [doubt.joint for doubt in noted]:
+            listed.append(channels.zero_error(name, float(offset), float(moved)))
+    return listed
+
+
 def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
     """A note on friction, rotors and springs that came out below zero."""
     low = [
@@ -240,8 +266,16 @@ def _bounds(parameters: Columns, bodies: np.ndarray) -> np.ndarray:
     return np.concatenate(rows) if rows else np.zeros((0, parameters.size))
 
 
-def _held(data: Compressed, fixed: Mapping[str, float], tied: Iterable[Sequence[str]]) -> Compressed:
-    """The data with rows that hold parameters at a value or equal to each other."""
+def _held(
+    data: Compressed, fixed: Mapping[str, float], tied: Iterable[Sequence[str]]
+) -> tuple[Compressed, tuple[str, ...]]:
+    """The data with rows that hold parameters at a value or equal to each other, and notes.
+
+    An offset that the log cannot tell from a load, as of a vertical slide, is held at 0: a robot has no offset.
+    """
+    hidden = [name for name in _hidden_offsets(data) if name not in fixed]
+    fixed = {**fixed, **dict.fromkeys(hidden, 0.0)}
+    notes = [f"{name}: cannot be told from the weight that the joint carries, and is taken as 0" for name in hidden]
     names = list(data.columns.names)
 
     def index(name: str) -> int:
@@ -262,4 +296,30 @@ def _held(data: Compressed, fixed: Mapping[str, float], tied: Iterable[Sequence[
             row = np.zeros(len(names) + 1)
             row[[first, other]] = 1.0, -1.0
             rows.append(row)
-    return replace(data, held=np.array(rows)) if rows else data
+    return (replace(data, held=np.array(rows)) if rows else data), tuple(notes)
+
+
+def _hidden_offsets(data: Compressed) -> list[str]:
+    """Names of the offsets that bodies little different from the file's could imitate along the log."""
+    columns = data.columns
+    if "offset" not in columns.terms:
+        return []
+    bodies, hidden = physical.possible(columns.prior()[: columns.inertial].reshape(-1, len(INERTIAL)))[0], []
+    for k, at in enumerate(range(columns.size)[columns.term("offset")]):
+        factor = data.factors[k]
+        offset, size = factor[:, at], np.ones(columns.size)
+        size[: columns.inertial] = _size(bodies)
+        A = np.delete(factor[:, :-1] * size, at, axis=1)
+        if len(factor) and np.any(offset):
+            change = np.linalg.lstsq(A, offset, rcond=least_squares.SEEN)[0]
+            torque = float(np.linalg.norm(factor[:, -1]) / np.linalg.norm(offset))
+            alike = np.linalg.norm(offset - A @ change) < CONFUSED * np.linalg.norm(offset)
+            if alike and WEIGHTY * torque * np.abs(change[: columns.inertial]).max() < CHANGED:
+                hidden.append(columns.names[at])
+    return hidden
+
+
+def _size(bodies: np.ndarray) -> np.ndarray:
+    """(10 n,): how large the parameters of bodies (n, 10) are, by their masses and radii of gyration."""
+    radius = np.sqrt(bodies[:, 4:7].sum(axis=1) / (2.0 * bodies[:, 0]))  # about the origin
+    return (bodies[:, :1] * radius[:, None] ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])).ravel()

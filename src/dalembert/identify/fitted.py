@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -15,9 +16,10 @@ from dalembert.robot import Robot
 
 from . import least_squares
 from .base import BaseParameters, base_of, independent_columns
-from .checks import Doubt
+from .checks import open_doubts
 from .columns import Columns
 from .compression import Compressed, Samples
+from .doubt import Doubt
 from .validation import Validation, along_log
 
 CONFIDENCE = 1.96  # standard deviations of an interval that holds the truth in 95 of 100 cases
@@ -121,15 +123,43 @@ class Fit:
         q, v, a = (np.atleast_2d(np.asarray(x, float)) for x in (q, v, a))
         return self.columns.matrix(q, v, a) @ self.x + self.columns.known(q, v, a)
 
-    def validate(self, log: Log) -> Validation:
-        """Predictions beside the torques of a log, preferably one that was not fitted."""
+    @property
+    def offsets(self) -> np.ndarray | None:
+        """(nv,) [N·m or N]: zero errors of the torque sensors, which no robot has; None where they were not fitted."""
+        return self.x[self.columns.term("offset")] if "offset" in self.columns.terms else None
+
+    def validate(self, log: Log, written: Robot | None = None) -> Validation:
+        """The torques of the robot found beside those of a log, preferably one that was not fitted.
+
+        written: the robot as read back from its file; default: `robot`. Offsets and stribeck friction are in neither.
+        """
         samples = samples_of(self.columns.robot, log)
-        predicted = self.torque(samples.q, samples.v, samples.a)
-        factory = self.columns.robot.inverse_dynamics(samples.q, samples.v, samples.a)
-        measured = np.where(samples.counted(), samples.tau, np.nan)
-        names = self.columns.robot.model.freedom_names
-        along = along_log(self.columns.robot, samples.q, samples.v, getattr(log, "temperature", None))
-        return Validation(names, np.asarray(log.t, float), measured, predicted, factory, along)
+        temperature = getattr(log, "temperature", None)
+        return self._judged(np.asarray(log.t, float), [samples], temperature, written or self.robot)
+
+    @cached_property
+    def training(self) -> Validation:
+        """The same on the logs that were fitted; its times are numbers of rows."""
+        if not self.samples:
+            raise DalembertError("fit: the log was read in pieces and not kept: validate the fit with another log")
+        rows = np.arange(sum(len(s.q) for s in self.samples), dtype=float)
+        return self._judged(rows, self.samples, None, self.robot)
+
+    def _judged(
+        self, t: np.ndarray, samples: Sequence[Samples], temperature: np.ndarray | None, written: Robot
+    ) -> Validation:
+        robot = self.columns.robot
+        names = robot.model.freedom_names
+        if written.model.freedom_names != names or written.nq != robot.nq:
+            raise DalembertError(
+                f"validate: robot {written.name!r} has other joints than {robot.name!r}, which was fitted: "
+                f"{', '.join(written.model.freedom_names)} instead of {', '.join(names)}"
+            )
+        q, v, a = (np.concatenate([getattr(s, kind) for s in samples]) for kind in ("q", "v", "a"))
+        measured = np.concatenate([np.where(s.counted(), s.tau, np.nan) for s in samples])
+        predicted, factory = written.inverse_dynamics(q, v, a), robot.inverse_dynamics(q, v, a)
+        along = along_log(robot, q, v, temperature)
+        return Validation(names, t, measured, predicted, factory, along, self.offsets, open_doubts(self.doubts, names))
 
     def table(self) -> str:
         """Base parameters: before, after, uncertainty; then what the logs cannot tell."""
@@ -176,8 +206,12 @@ class Fit:
         terms = ", ".join(self.columns.terms) or "no friction"
         lines = [
             f"Parameters identified by method {self.method!r} from {rows} samples of {self._sources()}, with {terms}; "
-            f"{share:.2f} % of the torques (RMS) is not explained.",
+            f"this file leaves {share:.2f} % of the torques (RMS) unexplained.",
         ]
+        if self.offsets is not None:
+            pairs = zip(self.columns.robot.model.freedom_names, self.offsets, strict=True)
+            zeros = ", ".join(f"{name} {x:.3g}" for name, x in pairs)
+            lines.append(f"Offsets of the measured torques, which are not in this file: {zeros}.")
         return (*lines, *(f"Not seen in the data, and near the file before: {group}." for group in self.unseen))
 
     def _sources(self) -> str:
@@ -199,8 +233,9 @@ class Fit:
         write_report(self, path, validation)
 
     def _share(self) -> float:
-        """RMS of what the fit leaves over, in percent of that of the torques."""
-        return float(100.0 * np.sqrt(self.data.residuals(self.x).sum() / max(self.data.torque_squares.sum(), 1e-300)))
+        """RMS of what the robot found leaves over of the fitted torques, in percent of them."""
+        left = self.data.residuals(self.columns.written(self.x)).sum()
+        return float(100.0 * np.sqrt(left / max(self.data.torque_squares.sum(), 1e-300)))
 
     def __repr__(self) -> str:
         return f"<Fit of {self.columns.robot.name!r}, {self.method}: {self._share():.2f} % left over>"

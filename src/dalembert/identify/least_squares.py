@@ -165,7 +165,7 @@ def jackknife(square: np.ndarray, pieces: Iterable[tuple[np.ndarray, np.ndarray]
 
 def independent_pieces(errors: np.ndarray) -> list[slice]:
     """Pieces of a log, longer than its errors (T, nv) remember."""
-    count = min(max(len(errors) // _memory(errors), FEWEST_PIECES), MOST_PIECES, len(errors))
+    count = min(max(len(errors) // memory(errors), FEWEST_PIECES), MOST_PIECES, len(errors))
     ends = np.linspace(0, len(errors), count + 1).round().astype(int)
     return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(ends)]
 
@@ -178,7 +178,7 @@ def unseen(R: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(hidden).max(axis=0, initial=0.0) > 1e-6)
 
 
-def _memory(residual: np.ndarray) -> int:
+def memory(residual: np.ndarray) -> int:
     """Samples (of T) after which errors (T, nv) have forgotten themselves: three times their correlation length."""
     spectrum = np.abs(np.fft.rfft(residual - residual.mean(axis=0), 2 * len(residual), axis=0)) ** 2
     correlation = np.fft.irfft(spectrum, axis=0)[: len(residual) // 10 + 1]

@@ -14,7 +14,7 @@ from dalembert.report.figures import figure, svg
 from dalembert.version import __version__
 
 from .fitted import CONFIDENCE, Fit
-from .validation import Validation, along_log
+from .validation import Validation
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 SHOWN = 2000  # points of a curve at most
@@ -38,7 +38,7 @@ def write_report(fit: Fit, path: str | os.PathLike[str], validation: Validation 
 
 def _content(fit: Fit, validation: Validation | None) -> dict[str, Any]:
     robot = fit.columns.robot
-    shown = validation if validation is not None else _training(fit)
+    shown = validation if validation is not None else fit.training
     deviation = np.sqrt(np.diag(fit.covariance))
     before, after = fit.base.matrix @ fit.columns.prior(), fit.base_values
     rows = [
@@ -60,9 +60,11 @@ def _content(fit: Fit, validation: Validation | None) -> dict[str, Any]:
             "rms": f"{shown.rms[k]:.3g}",
             "percent": f"{shown.rms_percent[k]:.2f}",
             "factory": f"{shown.factory_percent[k]:.1f}",
-            "torque": f"{np.sqrt(np.nanmean(shown.measured[:, k] ** 2)):.3g}",
+            "torque": f"{verdict.torque:.3g}",
+            "status": verdict.status,
+            "why": verdict.why,
         }
-        for k, name in enumerate(shown.joints)
+        for k, (name, verdict) in enumerate(zip(shown.joints, shown.verdicts, strict=True))
     ]
     return {
         "robot": robot,
@@ -81,15 +83,6 @@ def _content(fit: Fit, validation: Validation | None) -> dict[str, Any]:
         "against": _against(shown),
         "warming": shown.warming,
     }
-
-
-def _training(fit: Fit) -> Validation:
-    """The logs that were fitted, when there is no other one."""
-    parts = [(s.tau, fit.torque(s.q, s.v, s.a), fit.columns.robot.inverse_dynamics(s.q, s.v, s.a)) for s in fit.samples]
-    measured, predicted, factory = (np.concatenate(x) for x in zip(*parts, strict=True))
-    names, rows = fit.columns.robot.model.freedom_names, np.arange(len(measured), dtype=float)
-    q, v = (np.concatenate([getattr(s, kind) for s in fit.samples]) for kind in ("q", "v"))
-    return Validation(names, rows, measured, predicted, factory, along_log(fit.columns.robot, q, v))
 
 
 def _vector(x: np.ndarray) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.audit.verdicts import LIMIT, PASSED, Verdict, overall, rms, verdicts
 from dalembert.robot import Robot
 
 EXPLAINED = 0.2  # share of the residual that temperature must explain to be named
-PASS = 5.0  # percent of the torque that may be left over
 
 
 class Warming(NamedTuple):
@@ -37,13 +38,12 @@ class Warming(NamedTuple):
 
 @dataclass(frozen=True)
 class Validation:
-    """Torques of a log beside a model's: the residual per joint.
+    """Torques of a log beside those of the robot that a fit found: the residual per joint, and the verdict.
 
-    rms (n,) [N·m or N]: root mean square of the difference; rms_percent (n,): of that joint's torque;
-    total_percent: of all joints together; factory_percent, factory_total: the same for the robot before the fit;
-    predicted, measured (T, n); along (T, n) each: position, velocity and, where it was measured, temperature [°C], by
-    name, to plot the residual against; ok: whether the total is below 5 %. A joint that hardly works (below a
-    twentieth of the largest torque) can have a large share left over and yet a small torque: both are in `table`.
+    measured, predicted, factory (T, n) [N·m or N]: of the log, of the robot as it is written to a file, and of the one
+    before the fit. offsets (n,): what the fit takes for zero errors of the torque sensors, in none of the robots.
+    along (T, n) each: position, velocity and, where it was measured, temperature [°C], by name, to plot the residual
+    against. doubts: what else speaks against a joint, by name.
     """
 
     joints: tuple[str, ...]
@@ -52,36 +52,54 @@ class Validation:
     predicted: np.ndarray
     factory: np.ndarray
     along: Mapping[str, np.ndarray] = field(default_factory=dict)
+    offsets: np.ndarray | None = None
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on every joint; see `dalembert.audit.verdicts`."""
+        return verdicts(self.joints, self.measured, self.predicted, self.factory, self.doubts)
+
+    @property
+    def status(self) -> str:
+        """ "passed", "in doubt" or "failed": the worst of all joints."""
+        return overall(self.verdicts)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every joint passed."""
+        return self.status == PASSED
 
     @property
     def rms(self) -> np.ndarray:
         """(n,) [N·m or N]: root mean square of the residual."""
-        return _rms(self.measured - self.predicted)
+        return rms(self.measured - self.predicted)
 
     @property
     def rms_percent(self) -> np.ndarray:
         """(n,): the residual, in percent of each joint's torque."""
-        return _percent(_rms(self.measured - self.predicted), _rms(self.measured))
+        return _percent(self.rms, rms(self.measured))
 
     @property
     def total_percent(self) -> float:
-        """The residual of all joints, in percent of all torques."""
+        """The residual of all joints, in percent of all torques: N·m and N together, so that strong joints decide."""
         return float(_percent(_norm(self.measured - self.predicted), _norm(self.measured)))
+
+    @property
+    def calibrated_percent(self) -> float:
+        """`total_percent` if the offsets were taken off the log."""
+        offsets = 0.0 if self.offsets is None else self.offsets
+        return float(_percent(_norm(self.measured - self.predicted - offsets), _norm(self.measured)))
 
     @property
     def factory_percent(self) -> np.ndarray:
         """(n,): what the robot before the fit leaves over, in percent of each joint's torque."""
-        return _percent(_rms(self.measured - self.factory), _rms(self.measured))
+        return _percent(rms(self.measured - self.factory), rms(self.measured))
 
     @property
     def factory_total(self) -> float:
         """The residual of the robot before the fit, in percent of all torques."""
         return float(_percent(_norm(self.measured - self.factory), _norm(self.measured)))
-
-    @property
-    def ok(self) -> bool:
-        """Whether less than 5 % of all torques is left over."""
-        return bool(self.total_percent < PASS)
 
     @property
     def warming(self) -> tuple[Warming, ...]:
@@ -93,21 +111,28 @@ class Validation:
         return tuple(_warming(*column) for column in columns)
 
     def table(self) -> str:
-        """Joint by joint: torque, residual, before and after the fit."""
+        """Joint by joint: torque, residual, before and after the fit, verdict; then the reasons."""
         width = max(5, *(len(name) for name in self.joints))
-        lines = [f"{'joint':<{width}}  torque rms  left over  percent  before"]
-        rows = zip(self.joints, _rms(self.measured), self.rms, self.rms_percent, self.factory_percent, strict=True)
-        lines += [f"{n:<{width}}  {tau:10.4g}  {r:9.3g}  {p:6.2f} %  {b:5.1f} %" for n, tau, r, p, b in rows]
-        verdict = "passed" if self.ok else "failed"
+        lines = [f"{'joint':<{width}}  torque rms  left over    percent    before  verdict"]
+        for each, percent, before in zip(self.verdicts, self.rms_percent, self.factory_percent, strict=True):
+            numbers = f"{each.torque:10.4g}  {each.left:9.3g}  {percent:7.4g} %  {before:6.3g} %"
+            lines.append(f"{each.joint:<{width}}  {numbers}  {each.status}")
         lines.append(
-            f"all joints: {self.total_percent:.2f} % left over (before the fit {self.factory_total:.1f} %): {verdict}, "
-            f"the limit is {PASS:g} %"
+            f"all joints: {self.total_percent:.2f} % left over (before the fit {self.factory_total:.1f} %): "
+            f"{self.status}; each joint may leave {100.0 * LIMIT:g} %, or its noise"
         )
+        lines += [str(each) for each in self.verdicts if each.why]
+        if self.offsets is not None and self.calibrated_percent < self.total_percent - 0.01:
+            offsets = ", ".join(f"{name} {x:.2g}" for name, x in zip(self.joints, self.offsets, strict=True))
+            lines.append(
+                f"with the offsets of the torques taken off the log, which no robot file holds: "
+                f"{self.calibrated_percent:.2f} % left over ({offsets})"
+            )
         lines += [str(each) for each in self.warming if each.explained > EXPLAINED]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Validation: {self.total_percent:.2f} % left over, {'ok' if self.ok else 'not ok'}>"
+        return f"<Validation: {self.total_percent:.2f} % left over, {self.status}>"
 
 
 def along_log(
@@ -127,10 +152,6 @@ def _warming(joint: str, left: np.ndarray, v: np.ndarray, temperature: np.ndarra
     total = float(left @ left)
     explained = 1.0 - float(np.sum((left - columns @ slopes) ** 2)) / total if total else 0.0
     return Warming(joint, float(np.ptp(warmer)), explained, *map(float, slopes))
-
-
-def _rms(x: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.nanmean(x**2, axis=0))
 
 
 def _norm(x: np.ndarray) -> float:

@@ -4,7 +4,7 @@
 missing; `smooth` is the filter behind them.
 """
 
-from .log import Log, read_log
+from .log import Log, rate_slopes, read_log
 from .sensors import JointSensors
 from .smoothing import Smoothed, smooth
 from .trajectory import Trajectory, read_trajectory, trajectory, write_trajectory
@@ -14,6 +14,7 @@ __all__ = [
     "Log",
     "Smoothed",
     "Trajectory",
+    "rate_slopes",
     "read_log",
     "read_trajectory",
     "smooth",

@@ -170,7 +170,7 @@ def _compared(log: Log, times: Clock) -> tuple[Log, list[str]]:
 
     A unit of time that was not stated is corrected if the slopes say so; if it is in doubt, they must decide.
     """
-    slopes = {} if log.v is None else _slopes(log.t, log.paths(), log.v)
+    slopes = {} if log.v is None else rate_slopes(log.t, log.paths(), log.v)
     middle = float(np.median(list(slopes.values()))) if slopes else np.nan
     for text, size in SECONDS.items():
         if not times.stated and AGREES[0] < middle / size < AGREES[1] and (text != "s" or times.doubt):
@@ -192,8 +192,11 @@ def _compared(log: Log, times: Clock) -> tuple[Log, list[str]]:
     return log, [f"velocities do not fit the positions, whose rate is so many times as large: {', '.join(odd)}"]
 
 
-def _slopes(t: np.ndarray, paths: np.ndarray, v: np.ndarray) -> dict[int, float]:
-    """Slope of changes of position over integrals of velocity, of those freedoms where the two go together."""
+def rate_slopes(t: np.ndarray, paths: np.ndarray, v: np.ndarray) -> dict[int, float]:
+    """Slope of changes of position over integrals of velocity, of those freedoms where the two go together.
+
+    t (n,) [s]; paths, v (n, nv). Over a sixtieth of the log each, so that noise of single rows does not matter.
+    """
     passed = np.zeros_like(v)
     passed[1:] = np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t)[:, None], axis=0)
     marks = np.unique(np.linspace(0, len(t) - 1, min(WINDOWS, len(t))).astype(int))

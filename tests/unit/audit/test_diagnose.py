@@ -101,7 +101,7 @@ def test_the_command(tmp_path, capsys) -> None:
     log = slow_log(robot)
     assert log.tau is not None
     write_trajectory(file, robot, replace(log, tau=log.tau + 2.0 * np.sign(log.v)))
-    assert cli.main(["diagnose", "--robot", "2r", "--motion", str(file), "--json"]) == 0
+    assert cli.main(["diagnose", "--robot", "2r", "--motion", str(file), "--json"]) == 1
     content = json.loads(capsys.readouterr().out)
     assert "friction" in content[0]["suspects"][0]["cause"]
     assert cli.main(["diagnose", "drifts", "--motion", str(file)]) == 2
