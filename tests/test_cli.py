@@ -221,7 +221,7 @@ def test_info_as_json(capsys):
 
 def test_audit_ends_with_1_on_errors(tmp_path, capsys):
     assert cli.main(["audit", "2r"]) == 0
-    assert "2r: score 100 of 100" in capsys.readouterr().out
+    assert " checked, none failed: 0 errors, 0 warnings" in capsys.readouterr().out
     broken = tmp_path / "broken.urdf"
     broken.write_text(path("3r").read_text("utf-8").replace('ixx="', 'ixx="-', 2), "utf-8")
     sarif = tmp_path / "audit.sarif"
@@ -377,7 +377,7 @@ def test_reports_of_robots_without_mass_or_joints(tmp_path, capsys):
 
 def test_an_audit_that_finds_nothing(capsys):
     assert cli.main(["audit", "2r", "--rule", "energy"]) == 0
-    assert "score 100 of 100, 0 errors, 0 warnings, 0 info, 1 rules passed" in capsys.readouterr().out
+    assert "1 of 1 checked, none failed: 0 errors, 0 warnings, 0 info" in capsys.readouterr().out
 
 
 def test_sarif_names_file_and_line(tmp_path, capsys):

@@ -19,7 +19,7 @@ SMALL = 0.01  # what an `assert x < …` states up to here is a tolerance
 
 SUBJECTS = {  # tests of a room that concern no single file of it
     "algorithms": {"closed_form", "operation_counts"},
-    "audit": {"bundled_robots", "thresholds"},
+    "audit": {"bundled_robots", "sound_robots", "thresholds"},
     "cli": {"drives"},
     "formats": {"physics"},
     "formats/mjcf": {"errors", "ledger"},

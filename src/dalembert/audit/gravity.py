@@ -79,17 +79,16 @@ def gravity_by_hand(subject: Subject) -> Iterator[Found]:
     bare, q = subject.bare, subject.q[:20]
     if not (np.any(subject.model.gravity) and subject.massive):
         raise NotRun("there is no gravity" if subject.massive else "no link has a mass")
-    levers = np.zeros((len(q), bare.nv))
+    levers, size = np.zeros((len(q), bare.nv)), 0.0
     for body in subject.model.bodies:
         m = body.inertia.mass
         if m > 0.0:
             J = bare.jacobian(q, body.name, point=tuple(body.inertia.com))
             levers -= m * np.einsum("k,bkj->bj", subject.model.gravity, J[:, 3:, :])
-    computed = bare.gravity(q)
-    scale = max(np.max(np.abs(levers)), 1e-12)
-    error = np.max(np.abs(levers - computed)) / scale
-    if error > EXACT:
-        yield Found(f"robot '{subject.model.name}'", f"differ by {error:.1e} of the largest one")
+            size += m * float(np.linalg.norm(subject.model.gravity) * np.max(np.abs(J[:, 3:, :])))
+    error = np.max(np.abs(levers - bare.gravity(q)))
+    if error > EXACT * size:
+        yield Found(f"robot '{subject.model.name}'", f"differ by {error / size:.1e} of the weights times their levers")
 
 
 @rule(

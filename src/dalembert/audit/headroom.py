@@ -13,6 +13,7 @@ from dalembert.robot import Robot
 from .closed import WHICH, ClosedManifold, motors
 from .holding import worst_closed_loads, worst_loads
 
+ROUNDING = 1e-12  # of the weight at a lever of 1 m: a smaller load is none
 PASSIVE_EFFECTS = ("friction", "damping", "armature")  # effects that do not matter at rest
 
 
@@ -59,11 +60,15 @@ def headroom_table(robot: Robot) -> HeadroomTable:
         peaks = worst_closed_loads(ClosedManifold(still, driven))
     if not peaks:
         return HeadroomTable((), "no configuration was found in which all loops are closed")
+    weight = sum(body.inertia.mass for body in model.bodies) * float(np.linalg.norm(model.gravity))
+    least = ROUNDING * weight
     if not all(np.isfinite(peak.load) for peak in peaks):
         return HeadroomTable((), "the motors cannot hold the robot in every configuration, however strong they are")
     return HeadroomTable(
         tuple(
-            Headroom(body.joint.name, peak.load, float(body.joint.effort_limit[0]), peak.q)
+            Headroom(
+                body.joint.name, peak.load if peak.load > least else 0.0, float(body.joint.effort_limit[0]), peak.q
+            )
             for body, peak in zip(driven, peaks, strict=True)
         )
     )

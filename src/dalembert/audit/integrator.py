@@ -76,12 +76,9 @@ def step_energy(subject: Subject) -> Iterator[Found]:
     if stated.integrator not in ("euler", "heun", "rk4", "semi-implicit", *IMPLICIT[:3]):
         raise NotRun(f"integrator '{stated.integrator}' is not one of this package")
     bare = subject.bare
-    run = bare.simulate(
-        subject.q[0], np.zeros(bare.nv), SWING, integrator=stated.integrator, step=stated.step, progress=False
-    )
+    run = bare.simulate(*subject.swing, SWING, integrator=stated.integrator, step=stated.step, progress=False)
     total = run.energy.kinetic + run.energy.potential
-    scale = max(np.ptp(run.energy.kinetic), 1e-12)
-    drift = (total[-1] - total[0]) / scale / SWING
+    drift = (total[-1] - total[0]) / np.max(run.energy.kinetic) / SWING
     if not abs(drift) <= INJECTED:
         way = "gains" if drift > 0 else "loses"
         yield Found(

@@ -14,7 +14,10 @@ from .rule import Found, NotRun, rule
 from .subject import Subject
 
 SHARE = 0.05  # of the largest torque of a pose: joints below it are compared with that
-UNSTATED = "no expectations were given (expect=…, --expect FILE)"
+UNSTATED = (
+    "no expectations were given (expect=…, --expect FILE): a wrong mass, centre of mass or axis that "
+    "some robot could have goes unnoticed"
+)
 
 
 def _expected(subject: Subject) -> Expectations:

@@ -1,4 +1,4 @@
-"""The result of an audit: findings, rules that did not run, a verdict for each step, a score; as text, JSON, SARIF."""
+"""The result of an audit: findings, rules that did not run, a verdict for each step; as text, JSON, SARIF."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from .rule import SEVERITIES, Rule, Severity
 from .steps import STEPS
 
 LINE = re.compile(r":(\d+) <")  # of findings of the import, as in "arm.urdf:12 <link name='upper'>"
-COST = {"error": 25, "warning": 5, "info": 0}
-BLOCKED = 5  # of a rule that should have run and could not
 SARIF_LEVEL = {"error": "error", "warning": "warning", "info": "note"}
 
 
@@ -51,24 +49,31 @@ class Skipped(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One step of the checklist: "failed" on errors or warnings, "passed" when rules ran without, else "not run".
+    """One step of the checklist.
 
-    Rules that only prepare others of the step, as that a log has no NaN, do not make it pass.
+    status: "failed" on errors or warnings; "passed" when all its rules ran without; "partly" when only some of them
+    ran, without; else "not run". Rules that only prepare others of the step, as that a log has no NaN, do not count.
     """
 
     number: int
     title: str
-    status: Literal["passed", "failed", "not run"]
+    status: Literal["passed", "failed", "partly", "not run"]
     failed: tuple[str, ...]  # rules with an error or a warning
     passed: tuple[str, ...]  # rules without
     because: tuple[str, ...]  # why rules did not run
     noted: tuple[str, ...] = ()  # rules among those passed that have a remark
+    missing: tuple[str, ...] = ()  # rules that did not run, or not on all of the robot
 
     def __str__(self) -> str:
-        detail = ", ".join(self.failed) if self.failed else "; ".join(self.because)
-        word = {"failed": ": ", "not run": " because ", "passed": "; not run: "}[self.status] if detail else ""
-        noted = f", with a remark: {', '.join(self.noted)}" if self.status == "passed" and self.noted else ""
-        return f"{self.number:2} {self.title}: {self.status}{noted}{word}{detail}"
+        noted = f", with a remark: {', '.join(self.noted)}" if self.noted else ""
+        lacking = f"; not checked: {', '.join(self.missing)}, because {'; '.join(self.because)}" if self.missing else ""
+        verdict = f"failed: {', '.join(self.failed)}" if self.failed else self.status
+        if self.status == "partly":
+            checked = len(self.passed)
+            verdict = f"{checked} of {checked + len(self.missing)} checked, none failed"
+        elif self.status == "not run":
+            verdict, lacking = f"not run because {'; '.join(self.because)}", ""
+        return f"{self.number:2} {self.title}: {verdict}{noted}{lacking}"
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,16 @@ class Audit:
         return self.count("error") == 0 and not self.blocked
 
     @property
-    def score(self) -> int:
-        """100 less 25 for an error, 5 for a warning and 5 for a rule that should have run and could not."""
-        cost = sum(COST[f.severity] for f in self.findings if not f.accepted)
-        return max(0, 100 - cost - BLOCKED * len({item.rule for item in self.blocked}))
+    def failed(self) -> tuple[str, ...]:
+        """The rules with an error or a warning that is not accepted."""
+        severe = {f.rule for f in self.findings if f.severity != "info" and not f.accepted}
+        return tuple(name for name in self.rules if name in severe)
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The rules that ran on all of the robot, or failed on a part of it."""
+        stopped = {item.rule for item in self.skipped}
+        return tuple(name for name in self.rules if name not in stopped or name in self.failed)
 
     @property
     def steps(self) -> tuple[Verdict, ...]:
@@ -113,24 +124,26 @@ class Audit:
     def _verdict(self, name: str) -> Verdict:
         number, title, _ = STEPS[name]
         rules = [rule for rule in self.rules.values() if rule.step == name]
-        severe = {f.rule for f in self.findings if f.severity != "info" and not f.accepted}
-        stopped = {item.rule for item in self.skipped}
-        failed = tuple(rule.name for rule in rules if rule.name in severe)
-        passed = tuple(rule.name for rule in rules if rule.name not in severe | stopped)
+        failed = tuple(rule.name for rule in rules if rule.name in self.failed)
+        passed = tuple(rule.name for rule in rules if rule.name in self.checked and rule.name not in failed)
+        missing = tuple(rule.name for rule in rules if rule.name not in self.checked)
         remarks = {f.rule for f in self.findings if f.severity == "info" and not f.accepted}
         noted = tuple(name for name in passed if name in remarks)
         why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in rules})
         because = tuple(why) if rules else ("none of its rules was asked for",)
         prepare = {name for rule in rules for name in rule.needs}  # rules that others build on do not answer for them
         answered = set(passed) - prepare
-        status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if answered else "not run"
-        return Verdict(number, title, status, failed, passed, because, noted)
+        status: Literal["passed", "failed", "partly", "not run"] = "not run"
+        if failed or answered:
+            status = "failed" if failed else "partly" if missing else "passed"
+        return Verdict(number, title, status, failed, passed, because, noted, missing)
 
     def summary(self) -> str:
-        """The score and the counts in one line."""
+        """How many rules were checked, how many failed, and the counts, in one line."""
         counts = ", ".join(f"{(n := self.count(s))} {s if s == 'info' or n == 1 else s + 's'}" for s in SEVERITIES)
-        ran = f"{len(self.passed)} rules passed, {len({item.rule for item in self.skipped})} not run"
-        return f"score {self.score} of 100, {counts}, {ran}"
+        blocked = len({item.rule for item in self.blocked})
+        could = f", {blocked} could not run" if blocked else ""
+        return f"{len(self.checked)} of {len(self.rules)} checked, {len(self.failed) or 'none'} failed{could}: {counts}"
 
     def __str__(self) -> str:
         load = self.facts.get("payload")
@@ -154,8 +167,9 @@ class Audit:
         """Everything as JSON text."""
         content = {
             "robot": self.robot,
-            "score": self.score,
             "ok": self.ok,
+            "checked": self.checked,
+            "failed": self.failed,
             "facts": self.facts,
             "steps": [verdict._asdict() for verdict in self.steps],
             "passed": self.passed,

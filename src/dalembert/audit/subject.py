@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .logs import Motion
 
 SAMPLES = 100
+FALLS = 1e-6  # of the weight times the longest lever: smaller gravity torques are rounding errors
 EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 
 
@@ -114,6 +115,16 @@ class Subject:
     def measured(self) -> Measured:
         """Mass properties of the shapes of the links."""
         return measure(self.model)
+
+    @cached_property
+    def swing(self) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) from which the bare tree swings: at rest where gravity moves it, else with a speed."""
+        q, model = self.q[0], self.model
+        bodies = [body.name for body in model.bodies if body.inertia.mass]
+        lever = float(np.max(np.abs(self.bare.jacobian(q, bodies)[..., 3:, :]), initial=0.0)) if bodies else 0.0
+        weight = self.mass * float(np.linalg.norm(model.gravity))
+        moved = np.max(np.abs(self.bare.gravity(q)), initial=0.0) > FALLS * weight * lever
+        return q, np.zeros(self.bare.nv) if moved else self.v[0]
 
     @cached_property
     def mass(self) -> float:

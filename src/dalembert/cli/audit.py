@@ -15,6 +15,7 @@ from rich.markup import escape
 from dalembert.audit import Audit, Headroom, load_rules, read_suppressions
 from dalembert.errors import LISTED, unknown
 from dalembert.files import write_text
+from dalembert.model import Motors
 
 from .common import (
     Arguments,
@@ -38,7 +39,7 @@ from .common import (
 )
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
-STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
+STATUS = {"passed": "green", "partly": "green", "failed": "red", "not run": "dim"}
 PLURAL = {"has": "have", "is": "are"}
 FAIL = ("error", "warning", "never")
 
@@ -92,7 +93,7 @@ def run(
 
 
 def show(audit: Audit) -> None:
-    """The findings, the headroom of the motors, and the score."""
+    """The findings, the headroom of the motors, the motors, the steps, and how much was checked."""
     out = console()
     if load := audit.facts["payload"]:
         out.print(f"payload: {load:g} kg at frame {escape(repr(audit.facts['frame']))}")
@@ -112,12 +113,12 @@ def show(audit: Audit) -> None:
     if audit.headroom:
         rows = [(row.joint, row.gravity, *_limit(row)) for row in audit.headroom if row.gravity > 1e-9]
         out.print(table("\nWorst-case gravity and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
+    out.print(f"\n{Motors(**audit.facts['motors'])}", markup=False)
     if len(audit.rules) > 1:
         out.print("\n[italic]The twelve steps[/italic]")
         for verdict in audit.steps:
-            color = STATUS[verdict.status]
-            number, _, text = str(verdict).partition(f"{verdict.title}: {verdict.status}")
-            out.print(f"{number}{verdict.title}: [{color}]{verdict.status}[/{color}]{escape(text)}")
+            color, (head, _, text) = STATUS[verdict.status], str(verdict).partition(": ")
+            out.print(f"{head}: [{color}]{escape(text)}[/{color}]")
     for item in audit.blocked:
         out.print(f"[red]not run[/red] {escape(item.rule)}, because {escape(item.because)}")
     out.print(f"\n[bold]{escape(audit.robot)}[/bold]: {audit.summary()}")

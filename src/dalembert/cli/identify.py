@@ -18,7 +18,6 @@ from .common import (
     Source,
     check_target,
     console,
-    counted,
     open_robot,
     print_json,
 )
@@ -117,7 +116,7 @@ def _record(
         "parameters": dict(zip(fit.names, fit.x.tolist(), strict=True)),
         "unseen": list(fit.unseen),
         "delay": delay,
-        "audit": {"score": audit.score, "ok": audit.ok},
+        "audit": {"ok": audit.ok, "summary": audit.summary()},
         "log": notes,
     }
 
@@ -134,7 +133,7 @@ def _print(fit: Fit, judged: list[Validation], audit: Audit, notes: list[str], h
         screen.print(each.table(), markup=False, soft_wrap=True)
     screen.print(f"{len(fit.unseen)} parameters or groups do not show in the data; the report lists them", markup=False)
     errors = [finding for finding in audit.findings if finding.severity == "error"]
-    screen.print(f"audit of the result: score {audit.score}, {counted(len(errors), 'error')}", markup=False)
+    screen.print(f"audit of the result: {audit.summary()}", markup=False)
     for finding in errors:
         screen.print(f"  {finding.where}: {finding.what}", markup=False)
 

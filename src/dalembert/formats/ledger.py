@@ -6,7 +6,7 @@ A reader never changes physics in silence. Whatever it drops, repairs or assumes
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dalembert.errors import DalembertError
@@ -62,12 +62,16 @@ class Ledger:
             self._counts += other._counts
 
     def close(self, *, strict: bool) -> tuple[Finding, ...]:
-        """All findings; under `strict` a `DalembertError` that lists every warning."""
+        """All findings, equal ones as one; under `strict` a `DalembertError` that lists every warning."""
+        alike: dict[tuple[str, str, str], list[Finding]] = {}
+        for finding in self.findings:
+            alike.setdefault((finding.severity, finding.what, finding.action), []).append(finding)
+        single = [_merged(findings) for findings in alike.values()]
         grouped = [
             Finding("info", where, f"{self._counts[key]} × {key[0]}" if self._counts[key] > 1 else key[0], key[1])
             for key, where in self._groups.items()
         ]
-        findings = (*self.findings, *grouped)
+        findings = (*single, *grouped)
         warnings = [f for f in findings if f.severity == "warning"]
         if strict and warnings:
             lines = "\n".join(f"  {f.where}: {f.what}; otherwise {f.action}" for f in warnings)
@@ -76,3 +80,9 @@ class Ledger:
                 "correct the file, or load it without strict=True and read robot.import_log"
             )
         return findings
+
+
+def _merged(findings: list[Finding]) -> Finding:
+    """One finding for equal ones, at the place of the first."""
+    first = findings[0]
+    return first if len(findings) == 1 else replace(first, what=f"{len(findings)} × {first.what}")

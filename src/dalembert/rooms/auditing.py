@@ -30,7 +30,7 @@ def audit(
 
     payload [kg] hangs at `frame` when the rules check what the motors can hold; default: the tool at the end of the
     longest chain of joints, which the result names.
-    accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
+    accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.failed` pass over them.
     expect: what the robot is meant to be, or a file of it (`dalembert expect` writes one). motion: a log, as
     `read_trajectory` gives it, whose torques the model should explain. run: a simulation with contact, whose friction,
     depths, loads and residuals are checked.
