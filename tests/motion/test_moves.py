@@ -9,7 +9,7 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, motion
-from tolerances import COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, ROUGH_SLOPE
+from tolerances import COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, ROUGH_SLOPE, SOLVER_DEFAULT
 
 PERIOD = 1e-3  # of the samples asked for [s]
 JUMP = 1e-3  # of the size of a derivative: a larger difference is a jump
@@ -91,6 +91,32 @@ def test_times_that_are_found_have_less_snap():
         for move in (motion.minimum_snap(POINTS, duration=5.0), motion.minimum_snap(POINTS, chords))
     ]
     assert snaps[0] < 0.9 * snaps[1]
+
+
+@pytest.mark.parametrize("build", [motion.spline, motion.minimum_snap, motion.via])
+@pytest.mark.parametrize(
+    "times", [(0.0, 0.01, 1.0, 100.0), (0.0, 1e-3, 1.0, 1e3), (0.0, 1e-6, 1.0, 2.0), (0.0, 1.0, 2.0, 1e6)]
+)
+def test_curves_at_uneven_times_reach_their_points_or_are_refused(build, times):
+    """The last point was missed by up to 1.7e3, and check said that all limits are kept."""
+    points, robot = np.array([[0.0], [1.0], [2.0], [3.0]]), None
+    try:
+        curve = build(points, times, robot=robot)
+    except DalembertError as error:
+        assert build is not motion.via and "the times are too uneven: over the" in str(error)
+    else:
+        np.testing.assert_allclose(curve.q(np.array(times)), points, atol=4 * SOLVER_DEFAULT)
+
+
+def test_a_check_without_anything_to_check_is_refused(arm):
+    move = motion.quintic(np.zeros(2), np.ones(2), 1.0)
+    with pytest.raises(DalembertError, match="there is nothing to check"):
+        move.check()
+    assert move.check(velocity=10.0)
+    builder = dalembert.ModelBuilder("slide")
+    builder.add_body("cart", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), mass=2.0)
+    report = motion.quintic([0.0], [1.0], 1.0, robot=builder.build()).check()
+    assert report and "no limit of velocity is stated for x" in str(report)
 
 
 def test_start_middle_end_without_a_stop():

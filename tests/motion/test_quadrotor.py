@@ -83,6 +83,13 @@ def test_gates_at_the_limit_of_thrust(drone):
     assert np.abs(run.q[:, :3] - fastest.q(run.t)[:, :3]).max() < SETTLED
 
 
+def test_check_lists_the_rotors_whichever_way_it_is_asked(drone):
+    flight = motion.fly(drone, [[0, 0, 1], [3, 0, 1], [3, 3, 2]], duration=0.8)
+    asked = motion.check(flight, drone), motion.check(flight), flight.check(), flight.check(drone)
+    assert len({str(report) for report in asked}) == 1
+    assert len(asked[0].violations) == 8 and asked[0].violations[0].what == "thrust"
+
+
 def test_hovers_in_gusts_with_motors_that_lag(drone):
     def gust(t):
         return [3.0 * math.sin(2.0 * t), 3.0 * math.sin(3.1 * t + 1.0), 0.5 * math.sin(5.0 * t)]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .motion import Motion, PolynomialMotion
@@ -15,6 +16,7 @@ from .points import freedom_names, per_freedom
 SLACK = 1e-9  # relative excess that counts as rounding
 INSTANTS = 2000  # at which torques, and velocities of joints with quaternions, are computed
 JUMP = 1e-3  # share of the largest rate that a rate may jump by between pieces, for rounding of short ones
+LISTED = 3  # joints named in a note
 FINER = 20  # instants around a peak for the second look
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
 
@@ -70,24 +72,27 @@ def check(
 
     velocity, acceleration, jerk, torque: a number or (nv,), instead of the robot's. Extremes of polynomials and
     series are exact; torques, and rates of joints with quaternions, are computed at 2000 instants and finer about
-    their peaks. Without a robot, only what is passed is checked.
+    their peaks. Without a robot, only what is passed is checked. Limits of the motion's own, such as those of rotors,
+    are checked too.
     """
     mover = robot if robot is not None else motion.robot
     names = freedom_names(mover, motion.nv)
     chosen = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk, "torque": torque}
     limits = {name: per_freedom("check", name, x, names) for name, x in chosen.items() if x is not None}
+    if mover is None and not limits:
+        raise DalembertError("check: there is nothing to check: pass robot=…, or limits such as velocity=…")
     units: tuple[str, ...] = ("",) * motion.nv
-    violations: list[Violation] = []
+    violations, notes = motion.further_violations(), []
     if mover is not None:
         motion.of(mover, "check")
         limits = {"velocity": mover.limits.velocity, "torque": mover.limits.effort} | limits
         units = tuple(u for body in mover.model.independent for u in body.joint.units)
         violations += positions(motion, mover, names, units)
-    notes = []
+        notes += _unstated(mover, limits, names)
     for order, what in enumerate(("velocity", "acceleration", "jerk"), start=1):
         if what in limits and np.isfinite(limits[what]).any():
             violations += _rates(motion, what, order, limits[what], names, units)
-    for order, what in ((1, "acceleration"), (2, "jerk")):
+    for order, what in enumerate(("velocity", "acceleration", "jerk")):
         if what in limits and isinstance(motion, PolynomialMotion):
             violations += _jumps(motion, what, order, limits[what], names)
     quaternions = mover is not None and not mover.model.flat
@@ -102,6 +107,18 @@ def check(
             violations += _torques(motion, mover, limits["torque"], names, units)
             notes.append(f"torques are computed at {INSTANTS} instants, and finer about their peaks")
     return Check(tuple(violations), tuple(notes))
+
+
+def _unstated(robot: Robot, limits: dict[str, np.ndarray], names: tuple[str, ...]) -> list[str]:
+    """Notes on joints whose velocity or torque nothing bounds, which is no check that they passed."""
+    notes, base = [], robot.model.base.v
+    for what in ("velocity", "torque"):
+        bounded = np.isfinite(limits[what])
+        free = [name for k, name in enumerate(names) if not bounded[k] and not base.start <= k < base.stop]
+        if free:
+            listed = ", ".join(free[:LISTED]) + (f" and {len(free) - LISTED} more" if len(free) > LISTED else "")
+            notes.append(f"not checked: no limit of {what} is stated for {listed}")
+    return notes
 
 
 def positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tuple[str, ...]) -> list[Violation]:

@@ -17,7 +17,7 @@ from .manifold import Displaced, displaced
 from .polynomials import Extremes, Polynomials, jumps, times_of
 
 if TYPE_CHECKING:
-    from .check import Check
+    from .check import Check, Violation
 
 STEP = 1e-3  # s between samples that are written
 REACH = 0.01  # share of a piece over which differences of accelerations are taken
@@ -92,6 +92,10 @@ class Motion(ABC):
         from .check import check
 
         return check(self, robot, **limits)
+
+    def further_violations(self) -> list[Violation]:
+        """Violations of limits of its own, beside those of joints; `check` lists them too."""
+        return []
 
     def plot(self, robot: Robot | None = None) -> Any:
         """A figure of q, v and a over time, with the limits of the robot where it has some."""

@@ -20,6 +20,7 @@ from .motion import PolynomialMotion
 from .points import configurations, freedom_names, positive, rising
 from .polynomials import Polynomials, hermite
 
+REACHED = 1e-8  # of 1 and of a point: what a curve may miss it by
 ROUNDS, SHRINK = 60, 0.5  # of the search for times: most steps, and what a step that does not help is multiplied with
 
 
@@ -216,14 +217,34 @@ def _through(
     where: str, points: np.ndarray, t: np.ndarray, path: np.ndarray, rates: np.ndarray, robot: Robot | None
 ) -> PolynomialMotion:
     """The motion with derivatives `rates` (k, r − 1, n) at the points."""
+    curves = _pieces(t, path, rates)
+    _check_reached(where, t, path, curves.coefficients)
+    if robot is None or robot.model.flat:
+        return PolynomialMotion(curves, robot, title=where)
+    return _on_manifold(where, points, curves, robot)
+
+
+def _pieces(t: np.ndarray, path: np.ndarray, rates: np.ndarray) -> Polynomials:
     h = np.diff(t)
     scales = h[:, None, None] ** np.arange(1, rates.shape[1] + 1)[None, :, None]
     first = np.concatenate([path[:-1, None], rates[:-1] * scales], axis=1)
     last = np.concatenate([path[1:, None], rates[1:] * scales], axis=1)
-    coefficients = hermite(first, last)
-    if robot is None or robot.model.flat:
-        return PolynomialMotion(Polynomials(t, coefficients), robot, title=where)
-    return _on_manifold(where, points, Polynomials(t, coefficients), robot)
+    return Polynomials(t, hermite(first, last))
+
+
+def _check_reached(where: str, t: np.ndarray, path: np.ndarray, coefficients: np.ndarray) -> None:
+    """Refuse curves that swing so far between unlike times that rounding takes them past their points."""
+    missed = np.abs(coefficients.sum(axis=1) - path[1:])
+    good = missed <= REACHED * (1.0 + np.abs(path[1:]))
+    if good.all():
+        return
+    k, j = np.argwhere(~good)[0]
+    h, far = np.diff(t), float(np.abs(coefficients[k, :, j]).max())
+    raise DalembertError(
+        f"{where}: the times are too uneven: over the {h[k]:.3g} s to point {k + 1}, beside {h.min():.3g} s elsewhere, "
+        f"terms of {far:.1e} cancel, and the curve misses the point by {missed[k, j]:.1e}: make times more even, or "
+        "use via, whose cubics swing less"
+    )
 
 
 def _on_manifold(where: str, points: np.ndarray, unrolled: Polynomials, robot: Robot) -> PolynomialMotion:
@@ -270,8 +291,7 @@ def _snap(shares: np.ndarray, total: float, path: np.ndarray) -> float:
     """Logarithm of ∫ |d⁴x/dt⁴|² dt for pieces with logarithms of lengths in these proportions."""
     lengths = np.exp(shares - shares.max())
     t = np.concatenate([[0.0], np.cumsum(lengths / lengths.sum())]) * total
-    curves = _through("snap", path, t, path, _smoothest(t, path, 4), None).curves
-    snap = curves.derivative(4)  # (K, 4, n) in powers of the share
+    snap = _pieces(t, path, _smoothest(t, path, 4)).derivative(4)  # (K, 4, n) in powers of the share
     products = np.einsum("kin,kjn->kij", snap, snap)
     integrals = 1.0 / (1.0 + np.arange(snap.shape[1])[:, None] + np.arange(snap.shape[1]))
     return float(np.log(np.sum(products * integrals * np.diff(t)[:, None, None])))
