@@ -196,7 +196,8 @@ def test_a_free_base(integrator: str) -> None:
 SPINNING = """<mujoco><option timestep="0.001" FLUID/><worldbody>
 <body pos="0 0 1"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia=".1 .2 .25"/></body>
 <body pos="3 0 0"><joint type="free" damping=".4"/><inertial pos=".3 -.2 .1" euler="20 30 40" mass="1"
- diaginertia=".1 .2 .25"/><body pos=".1 .2 .3"><inertial pos="0 .1 0" mass=".5" diaginertia=".01 .02 .025"/></body></body>
+ diaginertia=".1 .2 .25"/><body pos=".1 .2 .3"><inertial pos="0 .1 0" mass=".5" diaginertia=".01 .02 .025"/>
+</body></body>
 <body pos="6 0 0"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia=".1 .2 .25"/>
 <body><joint/><inertial pos=".3 -.2 .1" mass="1" diaginertia=".1 .2 .25"/></body></body></worldbody></mujoco>"""
 
