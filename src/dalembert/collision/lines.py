@@ -56,6 +56,19 @@ def between_segments(
     return a, b
 
 
+def cut(low: Any, high: Any, at_start: Any, at_end: Any) -> tuple[Any, Any]:
+    """The part [low, high] of a segment on the inner side of one more half-plane; low > high where nothing is left.
+
+    at_start, at_end: how far its ends are inside of it.
+    """
+    change = at_start - at_end
+    t = at_start / where(change == 0.0, 1.0, change)
+    outside = logical_and(at_start < 0.0, at_end < 0.0)
+    entering, leaving = logical_and(at_start < 0.0, at_end >= 0.0), logical_and(at_start >= 0.0, at_end < 0.0)
+    low = where(outside, 2.0, where(entering, maximum(low, t), low))
+    return low, where(leaving, minimum(high, t), high)
+
+
 def crossing_normal(half_a: np.ndarray, half_b: np.ndarray) -> np.ndarray:
     """A unit vector across two segments: what separates them where they meet."""
     across = cross(half_a, half_b)

@@ -23,6 +23,7 @@ from dalembert.spatial.vectors import dot
 from .candidates import ground_points
 from .distance import EXACT, Level, between, core
 from .ground import Ground, plane
+from .lines import cut
 from .passing import passing
 from .witness import FAR, Witness, inflated
 
@@ -135,13 +136,7 @@ class _Polygon(NamedTuple):
         low: Any = 0.0
         high: Any = 1.0
         for normal, offset in self.sides(size):
-            at_p, at_q = dot(normal, p) - offset, dot(normal, q) - offset
-            entering, leaving = logical_and(at_p < 0.0, at_q >= 0.0), logical_and(at_p >= 0.0, at_q < 0.0)
-            change = at_p - at_q
-            t = at_p / where(change == 0.0, 1.0, change)
-            outside = logical_and(at_p < 0.0, at_q < 0.0)
-            low = where(outside, 2.0, where(entering, maximum(low, t), low))
-            high = where(leaving, minimum(high, t), high)
+            low, high = cut(low, high, dot(normal, p) - offset, dot(normal, q) - offset)
         return low, high
 
 

@@ -61,9 +61,9 @@ def inflated(core: Witness, radius_a: Any, radius_b: Any) -> Witness:
     return Witness(core.distance - radius_a - radius_b, a, b, core.normal)
 
 
-def chosen(condition: Any, x: Witness, y: Witness) -> Witness:
-    """x where the condition holds, else y."""
-    return Witness(*(where(condition, p, q) for p, q in zip(x, y, strict=True)))
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """One of two named tuples of the same kind: x where the condition holds, else y."""
+    return type(x)(*(where(condition, p, q) for p, q in zip(x, y, strict=True)))
 
 
 def nearer(x: Witness, y: Witness) -> Witness:

@@ -5,7 +5,7 @@ The list is the same in every state, so that a compiled step has room for all of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
@@ -155,7 +155,7 @@ def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
                 counts[like(patch)] = len(patch.witnesses(X))
             except DalembertError as error:
                 raise DalembertError(f"contact: collision shape {patch.names[0]!r}: {error}") from None
-    return tuple(_named(patch, counts[like(patch)]) for patch in patches)
+    return tuple(named_points(patch, counts[like(patch)]) for patch in patches)
 
 
 def like(patch: Patch) -> Any:
@@ -210,8 +210,8 @@ def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, Nam
     return pairs, laws
 
 
-def _named(patch: Patch, count: int) -> Patch:
-    """The patch with a name for each of its points."""
+def named_points(patch: Any, count: int) -> Any:
+    """Return a patch with a name for each of its points."""
     (name,) = patch.names
     return patch if count == 1 else replace(patch, names=tuple(f"{name} {k + 1}" for k in range(count)))
 
@@ -314,7 +314,7 @@ def _pairs(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[tup
             and (a.geometry.surface or NO_SURFACE).meets(b.geometry.surface or NO_SURFACE)
         ]
     listed = [set(pair) for pair in contact.listed_pairs if GROUND not in pair]
-    return [(a, b) for a, b in pairs if any(_match(pair, a, b) for pair in listed)]
+    return [(a, b) for a, b in pairs if any(matches(pair, a, b) for pair in listed)]
 
 
 def _joined(parent: Body, child: Body) -> bool:
@@ -322,6 +322,7 @@ def _joined(parent: Body, child: Body) -> bool:
     return child.parent == parent.index and not isinstance(child.joint, Free)
 
 
-def _match(pair: set[str], a: NamedShape, b: NamedShape) -> bool:
-    first, second = sorted(pair)
+def matches(pair: Collection[str], a: Any, b: Any) -> bool:
+    """Whether a pair of names is that of two shapes, in either order."""
+    first, second = pair
     return (first in a.all_names and second in b.all_names) or (second in a.all_names and first in b.all_names)

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.collision import FAR
+from dalembert.collision.lines import between_segments
+from dalembert.collision.witness import chosen
 from dalembert.math import abs as absolute
-from dalembert.math import branch, clip, logical_and, logical_not, logical_or, maximum, minimum, sqrt, visit, where
+from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, sqrt, visit, where
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
@@ -109,11 +111,6 @@ def _faces(boxes: Placed) -> Faces:
     return best
 
 
-def chosen(condition: Any, one: Any, other: Any) -> Any:
-    """One of two named tuples, entry by entry."""
-    return type(one)(*(where(condition, x, y) for x, y in zip(one, other, strict=True)))
-
-
 def _edges(boxes: Placed, faces: Faces) -> tuple[Edges, Any]:
     """The best axis of two edges, and the largest separation along all axes."""
     a, b, R, p_b, _ = boxes
@@ -151,31 +148,16 @@ def _edge_point(boxes: Placed, edges: Edges) -> tuple[Any, np.ndarray, np.ndarra
     of_b = product(R.T, n)
     corner_a, corner_b = (np.array([where(x >= 0.0, 1.0, -1.0) for x in y]) * z for y, z in ((n, a), (of_b, -b)))
     others = [np.array([where(absolute(x) < UNCLEAR, -1.0, 1.0) for x in y]) for y in (n, of_b)]
+    half_a, half_b = edges.first * a, product(R, edges.second * b)
     least, on_a, on_b = FAR, np.zeros(3), np.zeros(3)
     for sides_a in (corner_a, corner_a * others[0]):
         for sides_b in (corner_b, corner_b * others[1]):
-            one, two = _nearest_points(boxes, edges, (1.0 - edges.first) * sides_a, (1.0 - edges.second) * sides_b)
+            middle_b = p_b + product(R, (1.0 - edges.second) * sides_b)
+            one, two = between_segments((1.0 - edges.first) * sides_a, half_a, middle_b, half_b)
             squared = dot(two - one, two - one)
             nearer = squared < least
             least, on_a, on_b = where(nearer, squared, least), where(nearer, one, on_a), where(nearer, two, on_b)
     return dot(on_b - on_a, n), 0.5 * (on_a + on_b), n
-
-
-def _nearest_points(
-    boxes: Placed, edges: Edges, middle_a: np.ndarray, middle_b: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of an edge of each box, whose middles are in its own axes: two points (3,) in axes of the first."""
-    u, w = edges.first, product(boxes.R, edges.second)
-    half_a, half_b = dot(edges.first, boxes.a), dot(edges.second, boxes.b)
-    middle_b = product(boxes.R, middle_b) + boxes.p_b
-    cosine, between = dot(u, w), middle_b - middle_a
-    along_u, along_w, squared_sine = dot(u, between), dot(w, between), 1.0 - cosine * cosine
-    parallel = squared_sine < TIE
-    s = where(parallel, 0.0, (along_u - cosine * along_w) / where(parallel, 1.0, squared_sine))
-    s = clip(s, -half_a, half_a)
-    t = clip(cosine * s - along_w, -half_b, half_b)
-    s = clip(along_u + cosine * t, -half_a, half_a)
-    return middle_a + s * u, middle_b + t * w
 
 
 def turned(unit: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.algorithms import poses
 from dalembert.collision import Ground, Hull, as_ground, hull
 from dalembert.collision.hulls import stated_hull
-from dalembert.contact.candidates import WORLD, moves, named_shapes
+from dalembert.contact.candidates import WORLD, matches, moves, named_points, named_shapes
 from dalembert.contact.contact import DEFAULTS, GROUND, Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model, MujocoContact
@@ -39,7 +39,7 @@ class Solid(NamedTuple):
     name: str
     link: str
     body: Body | None
-    shape: Shape | HeightMap
+    shape: Shape | HeightMap | Ground
     placement: Pose  # in the body
     surface: Surface
 
@@ -135,9 +135,8 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
     weights = mobility(model)
     shapes += _floor(model, contact)
     patches = [
-        patch
+        _patch(model, weights, one, two, _overridden(mujoco, contact, parameters))
         for one, two, parameters in _pairs(model, mujoco, contact, shapes)
-        if (patch := _patch(model, weights, one, two, _overridden(mujoco, contact, parameters))) is not None
     ]
     if contact.terrain is not None:
         patches += _on_ground(model, mujoco, contact, weights, shapes, as_ground(contact.terrain))
@@ -147,12 +146,7 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
             "conaffinity meet, and a plane in the file or ground=…"
         )
     X = poses(model, weights.q)
-    return tuple(_named(patch, patch.count(X)) for patch in patches)
-
-
-def _named(patch: MujocoPatch, count: int) -> MujocoPatch:
-    (name,) = patch.names
-    return patch if count == 1 else replace(patch, names=tuple(f"{name} {k + 1}" for k in range(count)))
+    return tuple(named_points(patch, patch.count(X)) for patch in patches)
 
 
 def _floor(model: Model, contact: Contact) -> list[Solid]:
@@ -263,20 +257,16 @@ def _pairs(
 
 
 def _wanted(model: Model, contact: Contact, one: Solid, two: Solid) -> bool:
-    """Whether the contact asks for this pair, and one of both moves."""
+    """Whether the contact asks for this pair, one of both moves, and one is neither a plane nor a height field."""
     moving = [shape for shape in (one, two) if _moves(model, shape.body)]
-    if not moving:
+    if not moving or all(isinstance(x.shape, Plane | HeightMap) for x in (one, two)):
         return False
     if contact.listed_pairs:
         return any(
-            _named_by(pair, one, two) or (GROUND in pair and len(moving) == 1 and bool(moving[0].all_names & set(pair)))
+            matches(pair, one, two) or (GROUND in pair and len(moving) == 1 and bool(moving[0].all_names & set(pair)))
             for pair in contact.listed_pairs
         )
     return contact.pairs != "ground" or len(moving) == 1
-
-
-def _named_by(pair: tuple[str, str], one: Solid, two: Solid) -> bool:
-    return any(pair[0] in x.all_names and pair[1] in y.all_names for x, y in ((one, two), (two, one)))
 
 
 def _moves(model: Model, body: Body | None) -> bool:
@@ -312,15 +302,12 @@ def _convex(shape: Any) -> Any:
     return hull(shape, MOST_VERTICES) if shape.hull is None else stated_hull(shape.hull)
 
 
-def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch | None:
-    """None of two planes or height fields, which never touch."""
-    if isinstance(one.shape, Plane | HeightMap) and isinstance(two.shape, Plane | HeightMap):
-        return None
+def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch:
     a, b = (one, two) if in_order(one.shape, two.shape) else (two, one)
     flipped = not _moves(model, b.body)  # the body that moves is the first one
     first, second = (a, b) if flipped else (b, a)
-    grounded = isinstance(second.shape, Plane | HeightMap) and not _moves(model, second.body)
-    linear, angular = (sum(weights.links.get(x.link, (0.0, 0.0))[k] for x in (a, b)) for k in (0, 1))
+    grounded = isinstance(second.shape, Plane | HeightMap | Ground) and not _moves(model, second.body)
+    linear, angular = (sum(weights.links[x.link][k] for x in (a, b) if x.body is not None) for k in (0, 1))
     return MujocoPatch(
         (first.name if second.name == GROUND else f"{first.name} on {second.name}",),
         WORLD if first.body is None else first.body.index,
@@ -341,33 +328,14 @@ def _on_ground(
     model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid], ground: Ground
 ) -> list[MujocoPatch]:
     """All shapes that move, or those that the pairs name, against a terrain, which has MuJoCo's defaults."""
-    still, patches = Pose.identity(), []
     default = MujocoContact(FRICTION, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
-    surface = Surface(mujoco=default)
+    terrain = Solid(GROUND, GROUND, None, ground, Pose.identity(), Surface(mujoco=default))
     named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}
+    patches = []
     for shape in shapes:
-        if isinstance(shape.shape, Plane) or not _moves(model, shape.body) or not surface.meets(shape.surface):
+        if isinstance(shape.shape, Plane) or not _moves(model, shape.body) or not terrain.surface.meets(shape.surface):
             continue
-        if named and not shape.all_names & named:
-            continue
-        assert shape.body is not None
-        parameters = _overridden(mujoco, contact, mixed(default, _parameters(shape)))
-        linear, angular = weights.links[shape.link]
-        body, solid = shape.body.index, _convex(shape.shape)
-        patches.append(
-            MujocoPatch(
-                (shape.name,),
-                body,
-                WORLD,
-                ground,
-                still,
-                solid,
-                shape.placement,
-                False,
-                True,
-                parameters,
-                linear,
-                angular,
-            )
-        )
+        if not named or shape.all_names & named:
+            parameters = _overridden(mujoco, contact, mixed(default, _parameters(shape)))
+            patches.append(_patch(model, weights, terrain, shape, parameters))
     return patches

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.collision import FAR
+from dalembert.collision.lines import from_box
+from dalembert.collision.witness import chosen
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, minimum, sqrt, where
+from dalembert.math import clip, logical_and, minimum, where
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .boxes import chosen, product, turned
+from .boxes import product, turned
 
 SHORT = 1e-15  # MuJoCo's smallest number
 EACH_WAY = (-1.0, 1.0)
@@ -177,17 +179,5 @@ def _from_face(segment: Segment, b: np.ndarray, nearest: Nearest) -> Any:
 
 def _sphere_box(centre: np.ndarray, radius: Any, b: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """Distance, position and normal from the sphere to the box."""
-    on_box = clip(centre, -b, b)
-    towards = on_box - centre
-    squared = dot(towards, towards)
-    outside = squared > SHORT * SHORT
-    between = sqrt(where(outside, squared, 1.0))
-    normal = towards / between
-    depth, inward = FAR, np.zeros(3)
-    for k, unit in enumerate(np.eye(3)):
-        for side in EACH_WAY:
-            nearer = absolute(side * b[k] - centre[k]) < depth
-            depth, inward = minimum(depth, absolute(side * b[k] - centre[k])), where(nearer, -side * unit, inward)
-    distance = where(outside, between, -depth) - radius
-    position = where(outside, 0.5 * (on_box + centre + radius * normal), centre + 0.5 * (radius - depth) * inward)
-    return distance, position, where(outside, normal, inward)
+    between, outward = from_box(centre, b)
+    return between - radius, centre - 0.5 * (between + radius) * outward, -outward

@@ -13,14 +13,15 @@ import numpy as np
 
 from dalembert.collision import FAR, Hull, distance
 from dalembert.collision.hulls import TabledHull
+from dalembert.collision.lines import cut
+from dalembert.collision.witness import chosen
 from dalembert.math import abs as absolute
-from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, scan, sqrt, where
+from dalembert.math import branch, logical_and, logical_not, logical_or, scan, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.shapes.farthest import tangents
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .boxes import chosen
 from .polygons import Polygon, common_corners
 from .sides import Outline, Ring, number, outline
 
@@ -183,14 +184,11 @@ def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any)
         polygon = _seen(ring, origin, u, v, normal)
         start, end = ([dot(p - origin, u), dot(p - origin, v)] for p in (lying.start, lying.end))
 
-        def cut(low: Any, high: Any, side: Any) -> dict[str, Any]:
-            x, y = (dot(side[:2], point) - side[2] for point in (start, end))
-            t = x / where(x == y, 1.0, x - y)
-            outside = logical_and(x < 0.0, y < 0.0)
-            low = where(outside, 2.0, where(x < 0.0, maximum(low, t), low))
-            return {"low": low, "high": where(logical_and(x >= 0.0, y < 0.0), minimum(high, t), high)}
+        def inside(low: Any, high: Any, side: Any) -> dict[str, Any]:
+            low, high = cut(low, high, *(dot(side[:2], point) - side[2] for point in (start, end)))
+            return {"low": low, "high": high}
 
-        parts = scan(cut, {"side": polygon.sides}, {"low": 0.0, "high": 1.0}, count=polygon.count)
+        parts = scan(inside, {"side": polygon.sides}, {"low": 0.0, "high": 1.0}, count=polygon.count)
         low, high = parts["low"][-1], parts["high"][-1]
         gaps = [dot(normal, lying.start + t * line - origin) for t in (low, high)]
         return {"numbers": np.array([low, high, *gaps])}

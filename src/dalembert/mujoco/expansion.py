@@ -56,8 +56,7 @@ class Differences:
     def __init__(self, prism: Prism, shape: Box | Hull | TabledHull, X: Pose) -> None:
         self.prism, self.shape, self.X = prism, shape, X
         if not isinstance(shape, Box):
-            self.tables = SideTables([shape] if isinstance(shape, Hull) else shape.table.hulls)
-            number = 0.0 if isinstance(shape, Hull) else shape.number
+            self.tables, number = SideTables.of(shape)
             self.first, self.count, *_ = lookup(self.tables.hulls, number)
 
     @property

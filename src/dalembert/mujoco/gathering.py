@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.contact.gathering import Motions, freedom_signs, tied
+from dalembert.contact.gathering import Motions, freedom_signs, number_of, tied
 from dalembert.math import lookup, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
@@ -131,21 +131,20 @@ class _Parameters:
 
     def __init__(self, patches: Sequence[MujocoPatch], cone: str, shortest: float) -> None:
         self.softness = list(dict.fromkeys(patch.parameters.softness for patch in patches))
-        self.columns: dict[str, np.ndarray] = {
-            "softness": np.array([float(self.softness.index(p.parameters.softness)) for p in patches]),
-            "margin": np.array([p.parameters.margin for p in patches]),
-            "weight": np.array([p.linear for p in patches]),
+        self.columns: dict[str, Sequence[float]] = {
+            "softness": [float(self.softness.index(p.parameters.softness)) for p in patches],
+            "margin": [p.parameters.margin for p in patches],
+            "weight": [p.linear for p in patches],
         }
         springs = [contact_springs(p.parameters, cone, shortest) for p in patches]
         for name, values in zip(("stiffness", "damping", "sliding_damping"), zip(*springs, strict=True), strict=True):
-            self.columns[name] = np.array(values)
+            self.columns[name] = values
         for j in range(5):
-            friction = [p.parameters.friction[j] if j < p.parameters.condim - 1 else 0.0 for p in patches]
-            self.columns[f"friction {j}"] = np.array(friction)
+            sizes = [p.parameters.friction[j] if j < p.parameters.condim - 1 else 0.0 for p in patches]
+            self.columns[f"friction {j}"] = sizes
 
     def value(self, name: str, pair: Any) -> Any:
-        column = self.columns[name]
-        return float(column[0]) if np.ptp(column) == 0.0 else lookup(column, pair)
+        return number_of(self.columns[name], pair)
 
     def impedance(self, pair: Any, depth: Any) -> Any:
         """d(r) of the softness of a pair."""

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.collision.hulls import Hull, TabledHull
-from dalembert.math import logical_and, lookup, repeat, scan, where
+from dalembert.math import logical_and, lookup, scan, sqrt, where
 from dalembert.shapes.polyhedra import unit_inertia_of_surface
 from dalembert.spatial.vectors import cross, dot
 
-from .polygons import LARGER
+from .polygons import spread
 
 CORNERS = 4
 MOST_VERTICES = 1024  # of the hull of a mesh against planes: its vertices are numbers in a table, and no code
@@ -61,11 +61,16 @@ class SideTables:
         self.most_sides = int(self.vertices[:, 4].max())
         self.most_corners = int(self.sides[:, 4].max())
 
+    @classmethod
+    def of(cls, body: Hull | TabledHull) -> tuple[SideTables, Any]:
+        """Tables with a hull in them, and its number there."""
+        return (cls([body]), 0.0) if isinstance(body, Hull) else (cls(body.table.hulls), body.number)
+
 
 def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
     """Four corners, of which some may not be present; the first is the deepest one. down (3,): in the hull's frame."""
-    tables = SideTables([body] if isinstance(body, Hull) else body.table.hulls)
-    first, count, *centre = lookup(tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
+    tables, number = SideTables.of(body)
+    first, count, *centre = lookup(tables.hulls, number)
     vertex = farthest_row(down, tables.vertices, first, count, tables.most_vertices)
     begin, sides = lookup(tables.vertices[:, 3:], vertex)
     side = farthest_row(down, tables.sides, begin, sides, tables.most_sides)
@@ -77,7 +82,13 @@ def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
 
     numbers = np.arange(float(CORNERS))
     if tables.most_corners > CORNERS:
-        numbers = _spread(corner, length, TRIALS * tables.most_corners)
+
+        def area(numbers: np.ndarray) -> Any:
+            a, b, c, d = (corner(number) for number in numbers)
+            across = cross(a - c, b - d)
+            return sqrt(dot(across, across))
+
+        numbers = spread(area, length, TRIALS * tables.most_corners, turns=False)
     corners = []
     for k, number in enumerate(numbers):
         point = corner(number)
@@ -97,33 +108,3 @@ def farthest_row(along: np.ndarray, table: np.ndarray, first: Any, count: Any, m
 
     begin = {"best": np.array([-np.inf, 0.0])}
     return first + scan(step, {"k": np.arange(float(most))}, begin, count=count)["best"][-1][1]
-
-
-def _spread(corner: Any, length: Any, most: int) -> np.ndarray:
-    """The numbers (4,) of four corners of a side that span a large area, the first one 0."""
-
-    def area(numbers: np.ndarray) -> Any:
-        a, b, c, d = (corner(number) for number in numbers)
-        across = cross(a - c, b - d)
-        return dot(across, across)
-
-    def step(numbers: Any, size: Any, moving: Any, _: Any) -> dict[str, Any]:
-        """The last corner moves on once, then the third as long as it gains, then the second, then the last again."""
-        moved = []
-        for k, number in enumerate(numbers):
-            after = where(number + 1.0 >= length, 0.0, number + 1.0)
-            moved.append(where(moving == float(k), after, number))
-        trial = np.array(moved)
-        new = area(trial)
-        gains = new > size * LARGER**2
-        last = moving > 2.5
-        return {
-            "numbers": where(gains, trial, numbers),
-            "size": where(gains, new, size),
-            "moving": where(gains, where(last, 2.0, moving), where(moving > 1.5, 1.0, 3.0)),
-            "done": where(logical_and(last, new <= size * LARGER**2), 1.0, 0.0),
-        }
-
-    begin = np.arange(float(CORNERS))
-    few = where(length < CORNERS + 0.5, 1.0, 0.0)
-    return repeat(step, most, {"numbers": begin, "size": area(begin), "moving": 3.0, "done": few}, "done")["numbers"]

@@ -31,7 +31,7 @@ from .hulls import lowest_corners
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
 # the first shape of a pair comes earlier
-ORDER = (Plane, HeightMap, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)
+ORDER = (Ground, Plane, HeightMap, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)
 
 
 class Point(NamedTuple):

@@ -7,12 +7,25 @@ ones it arrives at depends on where it starts, so that the order of the corners 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import floor, logical_and, logical_not, lookup, maximum, minimum, repeat, take, visit, where
+from dalembert.math import (
+    floor,
+    logical_and,
+    logical_not,
+    logical_or,
+    lookup,
+    maximum,
+    minimum,
+    repeat,
+    take,
+    visit,
+    where,
+)
 from dalembert.math import map as mapped
 from dalembert.spatial.vectors import dot
 
@@ -46,9 +59,7 @@ def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> np.ndarray:
     """
     table, count = _cut(outer, polygon)
     table, count = _low(table, count, most)
-    few = count < 4.5
-    largest = repeat(_moved(table, count), MOVES * len(table), _first(table, few), "done")["best"]
-    chosen = take(table, where(few, np.arange(4.0), largest))
+    chosen = take(table, spread(lambda numbers: _area(take(table, numbers)), count, MOVES * len(table), turns=True))
     return np.array([[*corner, where(k < count, 1.0, 0.0)] for k, corner in enumerate(chosen)])
 
 
@@ -112,53 +123,50 @@ def _low(table: np.ndarray, count: Any, most: Any) -> tuple[np.ndarray, Any]:
     return end["table"], end["kept"]
 
 
-def _first(table: np.ndarray, few: Any) -> dict[str, Any]:
-    """The first four corners, of which the last is the first to move."""
-    return {
-        "corners": np.arange(4.0),
-        "area": _area(table[:4]),
-        "best": np.arange(4.0),
-        "moving": 3.0,
-        "done": where(few, 1.0, 0.0),
-    }
-
-
 def _area(corners: np.ndarray) -> Any:
     p, q = corners[0] - corners[2], corners[1] - corners[3]
     return absolute(p[0] * q[1] - p[1] * q[0])
 
 
-def _moved(table: np.ndarray, count: Any) -> Any:
-    """One trial: corner 3 one further; when that gains area, corner 2 as long as it gains, then corner 1, then 3 again.
+def spread(area: Callable[[np.ndarray], Any], count: Any, trials: int, turns: bool) -> np.ndarray:
+    """Numbers (4,) of corners that span a large area, of `count` in turn; of fewer than five the first four.
 
-    When corner 3 gains nothing, corner 0 moves on, whatever the area; after a whole turn of it all is done.
+    area: function of four numbers. A trial moves corner 3 one further; when that gains area, corner 2 moves as long as
+    it gains, then corner 1, then 3 again. When corner 3 gains nothing the search ends, or, with `turns`, corner 0 moves
+    on, whatever the area, until it has gone once round.
     """
 
-    def step(corners: Any, area: Any, best: Any, moving: Any, _: Any) -> dict[str, Any]:
+    def step(corners: Any, size: Any, best: Any, moving: Any, _: Any) -> dict[str, Any]:
         trial = np.array([_next(x, count, moving == float(k)) for k, x in enumerate(corners)])
-        size = _area(take(table, trial))
-        gains = size > area * LARGER
-        stuck = logical_and(moving > 2.5, logical_not(gains))
+        new, last = area(trial), moving > 2.5
+        gains = new > size * LARGER
+        stuck = logical_and(last, logical_not(gains))
         corners = where(gains, trial, corners)
-        # who moves next: after 3 has gained 2, after 2 has not 1, after 1 has not 3 again
-        after = where(moving > 2.5, 2.0, moving)
-        otherwise = where(moving > 2.5, 3.0, where(moving > 1.5, 1.0, 3.0))
-        a, b, c, d = corners
-        pushed_b = logical_and(stuck, a == b)
-        b = _next(b, count, pushed_b)
-        pushed_c = logical_and(pushed_b, c == b)
-        c = _next(c, count, pushed_c)
-        d = _next(d, count, logical_and(pushed_c, d == c))
-        a = a + where(stuck, 1.0, 0.0)
+        if turns:
+            corners = _turned(corners, count, stuck)
         return {
-            "corners": np.array([a, b, c, d]),
-            "area": where(gains, size, area),
+            "corners": corners,
+            "size": where(gains, new, size),
             "best": where(gains, trial, best),
-            "moving": where(gains, after, otherwise),
-            "done": where(a >= count, 1.0, 0.0),
+            "moving": where(gains, where(last, 2.0, moving), where(logical_or(last, moving < 1.5), 3.0, 1.0)),
+            "done": where(corners[0] >= count if turns else stuck, 1.0, 0.0),
         }
 
-    return step
+    first = np.arange(4.0)
+    few = where(count < 4.5, 1.0, 0.0)
+    begin = {"corners": first, "size": area(first), "best": first, "moving": 3.0, "done": few}
+    return repeat(step, trials, begin, "done")["best"]
+
+
+def _turned(corners: np.ndarray, count: Any, wanted: Any) -> np.ndarray:
+    """Corners of which the first moves on, and pushes the others before it."""
+    a, b, c, d = corners
+    pushed_b = logical_and(wanted, a == b)
+    b = _next(b, count, pushed_b)
+    pushed_c = logical_and(pushed_b, c == b)
+    c = _next(c, count, pushed_c)
+    d = _next(d, count, logical_and(pushed_c, d == c))
+    return np.array([a + where(wanted, 1.0, 0.0), b, c, d])
 
 
 def _next(number: Any, count: Any, moves: Any) -> Any:

@@ -183,8 +183,8 @@ class _Polyhedron:
     def __init__(self, body: Hull | TabledHull, X: Pose, n: np.ndarray) -> None:
         self.X, self.m = X, X.R.T @ n
         self.level = LEVEL.of(self.m[0], 1.0)
-        self.tables = SideTables([body] if isinstance(body, Hull) else body.table.hulls)
-        self.first, self.vertices, *_ = lookup(self.tables.hulls, 0.0 if isinstance(body, Hull) else body.number)
+        self.tables, number = SideTables.of(body)
+        self.first, self.vertices, *_ = lookup(self.tables.hulls, number)
         vertex = farthest_row(self.m, self.tables.vertices, self.first, self.vertices, self.tables.most_vertices)
         self.vertex = lookup(self.tables.vertices[:, :3], vertex)
         self.begin, self.count = lookup(self.tables.vertices[:, 3:], vertex)
