@@ -95,7 +95,7 @@ def laid(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
 
 
 def nearly_laid(rng: np.random.Generator, one: Solid, two: Solid) -> Place:
-    """As `laid` but for a small tilt."""
+    """Return the pose of `laid` with a small tilt."""
     p, q = laid(rng, one, two)
     return p, times(turn(rng.normal(size=3), 10.0 ** rng.uniform(-7.0, -2.0)), q)
 
@@ -189,7 +189,7 @@ def test_capsules_on_boxes(pose: Callable[..., Place], option: str, count: int, 
     ],
 )
 def test_ties(two: tuple[float, ...], p: tuple[float, ...], q: np.ndarray, contacts: int) -> None:
-    """Where several answers are equally good, MuJoCo's."""
+    """Ties are broken as in MuJoCo."""
     twin = pair(BOXES[0], two, OPTIONS[1], (4, 1e-3, 0.0))
     put(twin, np.zeros(3), EXACT[0], np.array(p), q)
     twin.d.qvel[:] = np.linspace(-1.0, 1.0, 12)

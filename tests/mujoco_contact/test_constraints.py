@@ -118,7 +118,7 @@ def test_overridden_parameters(rng: np.random.Generator) -> None:
 
 @pytest.mark.usefixtures("places")
 def test_pairs_exclusions_and_masks(rng: np.random.Generator) -> None:
-    """Whether the same contacts exist, with the parameters of <pair>."""
+    """Check that the same contacts exist, with the parameters of <pair>."""
     bodies = FLOOR.format('name="floor"') + "".join(
         f'<body name="{name}" pos="0 0 {z}"><freejoint/><geom name="{name}" type="sphere" size=".1" {mask}/></body>'
         for name, z, mask in (

@@ -116,7 +116,7 @@ def our_rows(twin: Twin, q: np.ndarray) -> np.ndarray:
 
 
 def decided_by_rounding(twin: Twin, rng: np.random.Generator) -> bool:
-    """Whether MuJoCo's points are ours after the pose has moved by what has no meaning, with ties left to rounding."""
+    """Check that MuJoCo's points are ours after a tiny move of the pose, with ties left to rounding."""
     q, theirs = twin.state[0], rows(twin)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polygons, "LARGER", 1.0)
@@ -153,7 +153,7 @@ def exact_row(twin: Twin) -> np.ndarray:
 
 
 def difference(twin: Twin) -> float:
-    """How much accelerations differ, of the largest one; of a single point, from those with the exact one."""
+    """Difference of accelerations, relative to the largest; for a single point, from those with the exact one."""
     only = exact_row(twin) if twin.d.ncon == 1 else None
     ours, theirs = twin.accelerations(compiled=True, contact=only)
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
@@ -180,7 +180,7 @@ def test_flat_ends_and_sides(names: str, option: tuple[str, int, str], rng: np.r
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize(("names", "states"), CURVED)
 def test_curved_shapes(names: str, states: int, option: tuple[str, int, str], rng: np.random.Generator) -> None:
-    """Where there is one point."""
+    """Pairs with one point."""
     twin = pair(names, option)
     count = 0
     for _ in range(states):

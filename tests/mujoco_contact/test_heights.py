@@ -153,7 +153,7 @@ def prisms(twin: Twin) -> list[np.ndarray]:
 
 
 def exact_rows(twin: Twin) -> np.ndarray:
-    """What MuJoCo's contacts should be: of those prisms whose depths are MuJoCo's."""
+    """Expected contacts of MuJoCo: those of the prisms whose depths are MuJoCo's."""
     m, d = twin.m, twin.d
     size, is_cylinder = m.geom_size[1], int(m.geom_type[1]) == int(mj.mjtGeom.mjGEOM_CYLINDER)
     body = Solid(
@@ -186,7 +186,7 @@ def test_curved_shapes(name: str, states: int, option: tuple[str, int, float]) -
 
 
 def decided_by_rounding(twin: Twin, rng: np.random.Generator) -> bool:
-    """Whether each of MuJoCo's depths is one of ours after the pose has moved by what has no meaning."""
+    """Check that each of MuJoCo's depths is one of ours after a tiny move of the pose."""
     q = twin.state[0] + NUDGE * rng.normal(size=(200, 7))
     ours = twin.robot.contact_dynamics(q, np.zeros((200, 6)), np.zeros((200, 6)), contact=SOFT).gap
     return all(np.abs(ours - row[0]).min() < JUMP for row in rows(twin))

@@ -128,7 +128,7 @@ def test_a_side_of_many_corners_that_lies_flat_is_left_to_rounding() -> None:
 
 
 def test_corners_of_one_side() -> None:
-    """Those of the lowest side of a cuboid, in turn, the deepest one first."""
+    """Corners of the lowest side of a cuboid, in turn, the deepest one first."""
     down = np.array([0.05, -0.02, -1.0])
     corners = lowest_corners(hull(HULLS["cuboid"]), down / np.linalg.norm(down))
     assert [corner.present for corner in corners] == [1.0] * CORNERS

@@ -32,7 +32,7 @@ FLAT = ("capsule", "box", "tetrahedron", "cuboid", "heptagon", "many corners", "
 
 
 def errors(names: str, option: tuple[str, int, float], count: int) -> tuple[np.ndarray, set[int]]:
-    """Of accelerations in random states, and how many points there were."""
+    """Errors of accelerations in random states, and numbers of points."""
     twin, rng = Twin(two(*names.split(", "), *option)), np.random.default_rng(2)
     twin.m.opt.ccd_tolerance, twin.m.opt.ccd_iterations = 1e-16, 1000
     found, counts = [], set()

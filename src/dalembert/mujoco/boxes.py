@@ -1,7 +1,7 @@
-"""Where MuJoCo lets two boxes touch.
+"""Contact points of two boxes, as in MuJoCo.
 
 Two boxes are separated most, or overlap least, along one of 15 axes: a normal of a face of either, or what is
-perpendicular to an edge of each. Along a normal, a face of one box, the reference, is a rectangle, and the face of the
+perpendicular to one edge of each. Along a normal, a face of one box, the reference, is a rectangle, and the face of the
 other one that looks at it a parallelogram: they touch at the corners of what both have in common, at most 8. Along the
 other axes two edges touch, in one point.
 """
@@ -23,13 +23,13 @@ from dalembert.spatial.vectors import cross, dot
 
 POINTS = 8  # corners of what a rectangle and a parallelogram have in common
 SLACK = 1e-13  # of all half sizes: boxes this much farther apart than they reach still touch
-PARALLEL = 1e-16  # the squared sine of an angle below which two edges have no axis of their own
-BIAS = 1e-6  # the part of its separation by which an axis of edges must be better than those before it
-ALONG = 0.99  # the cosine of an angle below which an axis of edges is that of the best face,
-WORSE = 0.05  # unless the face's separation is worse by this part of it
+PARALLEL = 1e-16  # squared sine of the angle below which two edges count as parallel
+BIAS = 1e-6  # share of its separation by which an axis of edges must beat those before it
+ALONG = 0.99  # cosine: an axis of edges nearer to that of the best face gives way to it,
+WORSE = 0.05  # unless the separation along the face's is worse by this share
 TIE = 1e-15  # MuJoCo's smallest number
-UNCLEAR = 1e-9  # a component of the normal of edges that is this small does not tell which edge it is
-SAME = 1e-14  # squared, beside the reference's size: corners this near are one
+UNCLEAR = 1e-9  # smaller components of the normal do not tell which of two parallel edges is meant
+SAME = 1e-14  # squared distance, relative to the reference's size: nearer corners are merged
 ROUNDING = 1e-12  # of an edge: a corner of the reference this far outside the parallelogram counts
 CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 
@@ -100,7 +100,7 @@ def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _faces(boxes: Placed) -> Faces:
-    """Of equal ones the first, those of the first box first."""
+    """Best axis of a face; ties go to the first one, the first box before the second."""
     a, b, R, p_b, p_a = boxes
     sizes = absolute(R)
     best = Faces(-FAR, 0.0, np.zeros(3))
@@ -132,7 +132,7 @@ def _edges(boxes: Placed, faces: Faces) -> tuple[Edges, Any]:
 
 
 def _is_of_face(boxes: Placed, faces: Faces, edges: Edges) -> Any:
-    """Whether the axis of the edges is about that of the best face, and hardly better."""
+    """Condition that the axis of the edges is about that of the best face, and hardly better."""
     normal = where(faces.second > 0.5, product(boxes.R, faces.unit), faces.unit)
     enough = faces.separation + WORSE * absolute(faces.separation) + TIE
     return logical_and(absolute(dot(edges.axis, normal)) > ALONG, edges.separation < enough)
@@ -228,7 +228,7 @@ def _common(half: np.ndarray, corners: list[np.ndarray], u: np.ndarray, w: np.nd
 
 
 def _cut(half: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Whether some of an edge is in the rectangle, and its ends (3,): cut by the four sides, one after the other.
+    """Condition that part of an edge is in the rectangle, and the ends (3,) of that part: sides cut in turn.
 
     Where it lies along a side but for rounding, it may be cut anywhere, as MuJoCo's is: hence this order.
     """

@@ -1,4 +1,4 @@
-"""Which shapes may touch in MuJoCo's model, and the parameters of their contacts, mixed as MuJoCo mixes them."""
+"""Pairs of shapes that may touch, and the parameters of their contacts, mixed as in MuJoCo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NORMAL = np.array([0.0, 0.0, 1.0])
 
 
 class Solid(NamedTuple):
-    """A collision shape of a link; body: None for what is fixed in the world and no part of the model."""
+    """A collision shape of a link; body: None for shapes of the world that are no part of the model."""
 
     name: str
     link: str
@@ -45,7 +45,7 @@ class Solid(NamedTuple):
 
     @property
     def all_names(self) -> set[str]:
-        """Names by which a pair may call it."""
+        """Names under which a pair may refer to it."""
         return {self.name, self.link, *([] if self.body is None else [self.body.name])}
 
 
@@ -62,7 +62,7 @@ class Parameters:
 
     @property
     def reach(self) -> float:
-        """Up to which distance points are looked for; those beyond the margin have no force."""
+        """Largest distance [m] at which points are sought; those beyond the margin have no force."""
         return self.margin + self.gap
 
 
@@ -88,7 +88,7 @@ class MujocoPatch:
 
     @property
     def numbers(self) -> list[float]:
-        """All that tells it from others with the same shapes."""
+        """Numbers in which it differs from others with the same shapes."""
         parameters, softness = self.parameters, self.parameters.softness
         places = [*self.placement_a.R.ravel(), *self.placement_a.p, *self.placement_b.R.ravel(), *self.placement_b.p]
         laws = [parameters.condim, *parameters.friction, *softness.solref, *softness.solimp]
@@ -96,7 +96,7 @@ class MujocoPatch:
         return [self.first, self.second, self.flipped, self.grounded, len(self.names), *places, *laws]
 
     def count(self, X: Sequence[Pose]) -> int:
-        """The number of its points, which may take long to compute."""
+        """Return the number of its points, which may take long to compute."""
         if isinstance(self.a, HeightMap):
             return min(Field(self.a).most_prisms(self.b, self.parameters.reach), MOST_POINTS)
         if isinstance(self.a, Plane) and isinstance(self.b, Hull):
@@ -121,13 +121,13 @@ class MujocoPatch:
 
 
 def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]:
-    """All candidates; none where the file switches contacts off."""
+    """Return all candidates; none if the file switches contacts off."""
     mujoco = model.mujoco or Mujoco()
     shapes = [
         Solid(x.name, x.link, x.body, x.geometry.shape, x.placement, x.geometry.surface or Surface())
         for x in named_shapes(model)
     ]
-    if contact.terrain is None:  # which is there instead of the file's height fields
+    if contact.terrain is None:  # a terrain replaces the file's height fields
         shapes += [Solid(x.name, x.link, None, x, x.placement, x.surface) for x in mujoco.height_maps]
     _check_names(contact, shapes)
     if not mujoco.option.contacts:
@@ -212,7 +212,7 @@ def _stated(pair: MujocoPair) -> Parameters:
 
 
 def _overridden(mujoco: Mujoco, contact: Contact, parameters: Parameters) -> Parameters:
-    """With what the file's options, and before them the contact, put instead of every contact's."""
+    """Return parameters with overrides applied: first those of the file's options, then those of the contact."""
     if mujoco.option.override is not None:
         margin, softness, friction = mujoco.option.override
         friction = tuple(max(x, LEAST_FRICTION) for x in friction)
@@ -257,7 +257,7 @@ def _pairs(
 
 
 def _wanted(model: Model, contact: Contact, one: Solid, two: Solid) -> bool:
-    """Whether the contact asks for this pair, one of both moves, and one is neither a plane nor a height field."""
+    """Condition that the contact asks for this pair, one of both moves, and not both are planes or height fields."""
     moving = [shape for shape in (one, two) if _moves(model, shape.body)]
     if not moving or all(isinstance(x.shape, Plane | HeightMap) for x in (one, two)):
         return False
@@ -327,7 +327,7 @@ def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: 
 def _on_ground(
     model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid], ground: Ground
 ) -> list[MujocoPatch]:
-    """All shapes that move, or those that the pairs name, against a terrain, which has MuJoCo's defaults."""
+    """Patches of moving shapes, or of those that the pairs name, on a terrain with MuJoCo's default parameters."""
     default = MujocoContact(FRICTION, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
     terrain = Solid(GROUND, GROUND, None, ground, Pose.identity(), Surface(mujoco=default))
     named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}

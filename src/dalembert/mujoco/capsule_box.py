@@ -1,4 +1,4 @@
-"""Where MuJoCo lets a capsule and a box touch: in the spheres around one or two points of the capsule's segment.
+"""Contact points of a capsule and a box, as in MuJoCo: spheres around one or two points of the capsule's segment.
 
 The first is the nearest one to the box: an end of the segment over a face, or the point nearest to one of the 12 edges.
 The second one is as far from it as the segment stays over the same face, or along the same edge.
@@ -74,7 +74,7 @@ def capsule_box(
 
 
 def _nearest(segment: Segment, b: np.ndarray, limit: Any) -> Nearest:
-    """Of equally near ones the first in MuJoCo's order: the ends, then the edges, axis by axis."""
+    """Nearest point; ties go to the first in MuJoCo's order: the ends, then the edges, axis by axis."""
     none = np.zeros(3)
     best = Nearest(limit, 0.0, 0.0, none, none, 0.0, none, 0.0)
     for place in EACH_WAY:
@@ -116,7 +116,7 @@ def _on_edge(segment: Segment, b: np.ndarray, j: int, corner: np.ndarray) -> tup
 
 
 def _second(segment: Segment, b: np.ndarray, axis: np.ndarray, nearest: Nearest) -> tuple[Any, Any]:
-    """How far the second point is from the first along the segment, and whether there is one."""
+    """Distance of the second point from the first along the segment, and 1 if there is a second one, else 0."""
     forward = np.array([where(x > 0.0, 1.0, -1.0) for x in segment.half])
     leaving = 0.5 * (1.0 - forward * nearest.corner)  # 1 for axes along which the segment goes on over the box
     across = np.array([_steps(2.0 * size, absolute(x)) for size, x in zip(b, segment.half, strict=True)])
@@ -130,7 +130,7 @@ def _second(segment: Segment, b: np.ndarray, axis: np.ndarray, nearest: Nearest)
 
 
 def _steps(width: Any, each: Any) -> Any:
-    """How many steps it takes across the box; a step that stands still never gets there."""
+    """Number of steps across the box; infinitely many (`FAR`) if a step does not move that way."""
     moving = each > 0.0
     return where(moving, width / where(moving, each, 1.0), FAR)
 
@@ -165,7 +165,7 @@ def _from_edge(
 
 
 def _from_face(segment: Segment, b: np.ndarray, nearest: Nearest) -> Any:
-    """From an end over a face to where the segment leaves that face, or to its other end."""
+    """Step from an end over a face to the place where the segment leaves that face, or to its other end."""
     towards, step = -nearest.place, 2.0
     end = segment.middle + nearest.place * segment.half
     for k in range(3):

@@ -34,7 +34,7 @@ SHORTEST = 2.0  # steps: the shortest time constant of a reference acceleration
 
 
 class Touching(NamedTuple):
-    """All points that may touch: gap (k,) [m], position (k, 3), normal (k, 3) from the second body to the first.
+    """Points that may touch: gap (k,) [m], position (k, 3), normal (k, 3) from the second body to the first.
 
     velocity (k, 3): of the first body past the second [m/s]; force (k, 3) on the first body, in world axes [N].
     """
@@ -56,7 +56,7 @@ class _Contacts(NamedTuple):
 
 @dataclass(frozen=True)
 class MujocoConstraints:
-    """All constraints of MuJoCo's model; shortest: time constant [s] of their reference accelerations.
+    """Soft constraints of a model; shortest: least time constant [s] of their reference accelerations.
 
     gathers: whether contacts are gathered into slots; else each point that may touch is part of every step.
     """
@@ -76,30 +76,30 @@ class MujocoConstraints:
 
     @property
     def slots(self) -> int:
-        """How many contacts there is room for, where they are gathered."""
+        """Number of slots for contacts, if these are gathered."""
         return min(SLOTS, len(self.names))
 
     @property
     def room(self) -> str:
-        """What there is no room for where accelerations are NaN."""
+        """Reason for accelerations that are NaN: what does not fit into the slots."""
         heights = any(isinstance(patch.a, HeightMap) for patch in self.patches)
         prisms = f", or shapes are near more than {MOST_PRISMS} prisms of a height field" if heights else ""
         return f"more than {self.slots} points touch{prisms}, for which there is no room"
 
     def determinants(self) -> tuple[Any, ...]:
-        """All that its code depends on, in few objects."""
+        """Objects that determine its code."""
         return self.contact, self.soft, self.cone, self.impratio, self.shortest, self.gathers, self._content
 
     @cached_property
     def _content(self) -> tuple[Any, ...]:
-        """Of all pairs of shapes: names, numbers, and the shapes, each once."""
+        """Names and numbers of all pairs of shapes, and the shapes, each once."""
         shapes: dict[int, Any] = {id(x): x for patch in self.patches for x in (patch.a, patch.b)}
         number = {key: float(k) for k, key in enumerate(shapes)}
         rows = [(number[id(patch.a)], number[id(patch.b)], *patch.numbers) for patch in self.patches]
         return "\n".join(self.names), np.array(rows), tuple(shapes.values())
 
     def gathering(self, model: Model) -> MujocoGathering:
-        """All pairs of shapes, by kind."""
+        """Return all pairs of shapes, by kind."""
         return MujocoGathering(model, self.patches)
 
     def balance(
@@ -114,7 +114,7 @@ class MujocoConstraints:
     def touching(
         self, model: Model, q: np.ndarray, v: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
     ) -> tuple[np.ndarray, Touching]:
-        """Accelerations (nv,), and all points that may touch."""
+        """Return accelerations (nv,), and all points that may touch."""
         if not self.gathers:
             contacts = self._contacts(model, q, v)
             solution = self._solved(model, q, v, forces, wrenches, contacts.blocks)
@@ -143,7 +143,7 @@ class MujocoConstraints:
         forces: np.ndarray,
         wrenches: dict[int, np.ndarray],
     ) -> Solution:
-        """With the contacts in slots; NaN where there are more."""
+        """Solution with the contacts in slots; NaN if they do not fit."""
         contacts = gathering.contacts(slots, motions, v, self.cone, self.impratio, self.shortest)
         solution = self._solved(gathering.model, q, v, forces, wrenches, [], contacts)
         enough = slots.overfull < 0.5
@@ -160,7 +160,7 @@ class MujocoConstraints:
         blocks: list[Block],
         contacts: Contacts | None = None,
     ) -> Solution:
-        """With all other constraints beside those of contacts."""
+        """Solution under the constraints of contacts and all others."""
         others = [block for each in self.soft for block in each.blocks(model, q, v, self.shortest)]
         M = algorithms.mass_matrix(model, q)
         a0 = factor(M, range(model.nv)[::-1]).solve(forces - algorithms.bias(model, q, v, wrenches))
@@ -189,7 +189,7 @@ class MujocoConstraints:
 
 
 def mujoco_constraints(model: Model, contact: Contact, step: float | None) -> MujocoConstraints:
-    """All constraints of a model, kept with it."""
+    """Return the constraints of a model, which are kept with it."""
     known = model.__dict__.setdefault("_mujoco_constraints", {})  # models are equal whatever their shapes are
     key = contact, step
     if key not in known:

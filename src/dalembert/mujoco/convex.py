@@ -1,8 +1,8 @@
-"""Where MuJoCo lets boxes, cylinders, capsules and the hulls of meshes touch each other, in up to four points.
+"""Contact points of boxes, cylinders, capsules and hulls of meshes, up to four of a pair, as in MuJoCo.
 
-Of two flat sides that look at each other to 5°, the part that they have in common is held at up to four of its corners.
-A straight line of a shape that lies in a flat side of the other, to 5°, is held at the two ends of what they have in
-common. Anything else touches in the deepest point. All of it was compared with what MuJoCo 4.0.1 does.
+Two flat sides that face each other to 5° touch at up to four corners of their common part.
+A straight line of a shape that lies in a flat side of the other, to 5°, touches at the two ends of their common part.
+Everything else touches at the deepest point. All of it was compared with MuJoCo 4.0.1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .sides import Outline, Ring, number, outline
 
 OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
 ALONG = 0.0888  # sine of the angle to which a line lies in a side
-TOWARDS = 1e-15  # of a unit normal: a side that looks less towards the other shape holds no line
+TOWARDS = 1e-15  # component of the normal towards the other shape below which a side holds no line
 CORNERS = 4
 UP = np.array([0.0, 0.0, 1.0])
 _HULLS = (Hull, TabledHull)

@@ -1,11 +1,11 @@
-"""Where MuJoCo lets a box or a mesh touch a prism of a height field when there is no margin: its search ends early.
+"""Contact of a box or a mesh and a prism of a height field, without a margin: MuJoCo's search, which ends early.
 
 All differences of a point of the prism and a point of the shape form a convex body, which holds the origin where they
 overlap. MuJoCo grows a polytope from a tetrahedron in it towards its surface (van den Bergh 2001), one corner at a
 time. It stops when a corner comes up again, but does not tell the corners of a prism apart: it stops as soon as a
 corner of the shape comes up again, with any corner of the prism. So in most states the depth is smaller than the
 overlap, and the normal is that of the polytope as it is then. With a margin, however small, it goes on to the end. All
-of it was found by looking at what MuJoCo 4.0.1 does.
+of it was inferred from results of MuJoCo 4.0.1.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Differences:
 
     @property
     def most(self) -> int:
-        """How many corners can be added to a tetrahedron before one of the shape's comes up again."""
+        """Number of corners that can be added to a tetrahedron before one of the shape's comes up again."""
         return 8 if isinstance(self.shape, Box) else min(self.tables.most_vertices, MOST)
 
     @property
     def middle(self) -> np.ndarray:
-        """From the origin of the shape to the middle of the prism."""
+        """Vector from the origin of the shape to the middle of the prism."""
         return sum(self.prism.vertices) / 6.0 - self.X.p
 
     def farthest(self, d: np.ndarray) -> np.ndarray:
@@ -89,9 +89,9 @@ class Differences:
 
 
 class Overlap(NamedTuple):
-    """How deep a prism and a shape overlap by MuJoCo's search: distance [m], normal out of the prism, point halfway.
+    """Overlap of a prism and a shape by MuJoCo's search: distance [m], normal out of the prism, point halfway.
 
-    touching: 1, or 0 where they are apart and all of these are anything.
+    touching: 1, or 0 if they are apart; the other numbers then mean nothing.
     """
 
     touching: Any
@@ -169,7 +169,7 @@ def _on_line(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _on_triangle(p: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Whether the point nearest to the origin on the plane of three points is between them, and that point."""
+    """Point nearest to the origin on the plane of three points, after the condition that it is between them."""
     n = cross(q - p, w - p)
     weights = dot(n, cross(q, w)), dot(n, cross(w, p)), dot(n, cross(p, q))
     within = logical_and(logical_and(weights[0] > 0.0, weights[1] > 0.0), weights[2] > 0.0)
@@ -277,7 +277,7 @@ def _nearest(faces: np.ndarray, count: Any) -> np.ndarray:
 
 
 def _known(points: np.ndarray, count: Any, number: Any) -> Any:
-    """Whether a corner of the shape is already there."""
+    """Condition that a corner of the shape is already there."""
 
     def one(known: Any, other: Any) -> dict[str, Any]:
         return {"known": where(other == number, 1.0, known)}

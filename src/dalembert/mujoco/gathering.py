@@ -1,4 +1,4 @@
-"""MuJoCo's contacts of robots with many shapes: in every state those points that touch are gathered into slots.
+"""Contacts of robots with many shapes: in every state the points that touch are gathered into slots.
 
 Pairs of shapes of one kind are a loop. A first one over all pairs lists those whose capsules meet (`bound`); a second
 one over these writes the points within their margin to the next free slots. So the size of the code does not grow with
@@ -40,7 +40,7 @@ class Slots(NamedTuple):
 
 
 class MujocoGathering:
-    """All pairs of shapes of a model, by kind."""
+    """Pairs of shapes of a model, by kind."""
 
     def __init__(self, model: Model, patches: Sequence[MujocoPatch]) -> None:
         self.model, self.patches = model, patches
@@ -66,7 +66,7 @@ class MujocoGathering:
         return tied(self.model, self.signs)
 
     def slots(self, X: Sequence[Pose]) -> Slots:
-        """All contacts with the bodies at X."""
+        """Return all contacts with the bodies at X."""
         k, bodies = min(SLOTS, len(self)), len(X) + 1
         table, count = np.concatenate([pose_table(X), np.zeros((k, WIDTH))]), 0.0
         for group in self.groups:
@@ -81,7 +81,7 @@ class MujocoGathering:
     def contacts(
         self, slots: Slots, motions: Motions, v: np.ndarray, cone: str, impratio: float, shortest: float
     ) -> Contacts:
-        """Their constraints: see `rows`."""
+        """Return constraints of contacts in slots: see `rows`."""
         parameters = _Parameters(self.patches, cone, shortest)
 
         def one(pair: Any, distance: Any, position: Any, axes: Any) -> dict[str, Any]:

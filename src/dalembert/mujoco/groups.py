@@ -33,7 +33,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 def kind_of(patch: MujocoPatch) -> tuple[Any, ...]:
-    """What pairs have in common that are in one loop."""
+    """Key that pairs of one loop share."""
     if isinstance(patch.a, HeightMap):
         return id(patch.a), alike_in_pairs(patch.b), ends_early(patch.b, patch.parameters.reach)
     on_ground = isinstance(patch.a, Ground)
@@ -114,7 +114,7 @@ class Group:
         return visit(one, self.placed, pose_table(X), self.bodies)["points"]
 
     def _bound(self, patch: MujocoPatch) -> Bound:
-        """Of the first shape in its body: a capsule; of a plane its origin, and its normal instead of the segment."""
+        """Capsule around the first shape, in its body; a plane has its origin, and its normal instead of a segment."""
         if isinstance(patch.a, Plane):
             return Bound(patch.placement_a.p, patch.placement_a.R @ patch.a.normal, 0.0)
         if isinstance(patch.a, HeightMap):  # the plane through its highest point
@@ -125,7 +125,7 @@ class Group:
         return bound(patch.a).placed(patch.placement_a)
 
     def _close(self, capsules: np.ndarray, reach: Any) -> Any:
-        """Whether a pair may be within its margin; capsules (4, 3): centre and half of the first, then the second."""
+        """Condition that a pair may be within its margin; capsules (4, 3): centre, half of a, then of b."""
         centre_a, half_a, centre_b, half_b = capsules
         if isinstance(self.first.a, Ground):
             return reach > -1.0
@@ -212,7 +212,7 @@ class HeightGroup(Group):
         return np.split(end["table"], self.starts[1:-1])
 
     def _point(self, windows: np.ndarray, before: Any, found: Any, row: Any) -> tuple[Any, Any, Point, Any]:
-        """Of a prism: the number of its pair, its place among the points of that pair, its point, whether it exists.
+        """Pair of a prism by number, place of its point among those of that pair, the point, and whether it exists.
 
         before: the number of the pair of the prism before; found: how many points that pair has by now.
         """
@@ -226,7 +226,7 @@ class HeightGroup(Group):
         return number, place, Point(gap, X_F.point(position), X_F.R @ normal), exists
 
     def _solid(self, number: Any) -> tuple[Any, Any]:
-        """The shape of a pair, and how far it reaches."""
+        """Shape of a pair, and its reach [m]."""
         return self.b.shape(lookup(self.placed["size_b"], number)), lookup(self.placed["reach"], number)
 
 

@@ -1,13 +1,13 @@
-"""Where MuJoCo lets shapes touch a height field: one point for each prism below it that they overlap.
+"""Contact points of shapes and a height field, as in MuJoCo: one for each prism of the field that a shape overlaps.
 
 A cell of its grid has two triangles, on both sides of the diagonal from its lowest to its highest x and y. Below each
 is a prism, down to the base of the field. Of the cells below the box around a shape, in the axes of the field and with
 the margin around, row after row along x, every prism that reaches up to that box is one convex body, which touches the
-shape in the deepest point; the first 50 points of a pair count. There is no ground beyond the edges. All of it was
-compared with what MuJoCo 4.0.1 does.
+shape at the deepest point; the first 50 points of a pair count. There is no ground beyond the edges. All of it was
+compared with MuJoCo 4.0.1.
 
-Which prisms these are is found first, in a loop over all cells below all shapes, whose code is there once. What is left
-are few, and a second loop finds their points.
+A first loop, over all cells below all shapes, lists these prisms; a second one, over the few that are left, finds their
+points. The code of both is emitted once.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from dalembert.spatial.vectors import cross, dot
 from .expansion import expanded
 
 MOST_POINTS = 50  # of a shape on a field
-SHALLOW = 1e-9  # [m]: a depth that is none
-MOST_PRISMS = 1024  # that may touch something at a time; where there are more, accelerations are NaN
+SHALLOW = 1e-9  # [m]: smaller depths count as 0
+MOST_PRISMS = 1024  # slots for prisms that may touch something; if they do not suffice, accelerations are NaN
 HULLS = (Hull, TabledHull)
 Solids = Callable[[Any], tuple[Any, Any]]
 
@@ -59,7 +59,7 @@ class Field:
         self.heights = heights.z
 
     def most_prisms(self, shape: Any, reach: float) -> int:
-        """How many prisms can be below a shape, however it lies."""
+        """Largest number of prisms below a shape, however it lies."""
         width = 2.0 * (bounded(0, Pose.identity(), shape).radius + reach)
         counts = []
         for grid, cells in ((self.xs, self.columns), (self.ys, self.rows)):
@@ -79,7 +79,7 @@ class Field:
         return np.array([*first, *count, low[2] - reach])
 
     def corners(self, column: Any, row: Any, second: Any) -> np.ndarray:
-        """Of the first or second triangle of a cell (3, 3), counter-clockwise from above, its right angle first."""
+        """Corners (3, 3) of one triangle of a cell, counter-clockwise from above, the one at the right angle first."""
         x, y = ((lookup(grid, k), lookup(grid, k + 1.0)) for grid, k in ((self.xs, column), (self.ys, row)))
         other = second > 0.5
         p = np.array([x[0], y[0], self._height(column, row)])
@@ -126,12 +126,12 @@ def prism_point(body: Prism, shape: Any, X: Pose, reach: Any, searched: bool) ->
 
 
 def ends_early(shape: Any, reach: float) -> bool:
-    """Whether MuJoCo's search of a shape on a prism ends early."""
+    """Condition that MuJoCo's search of a shape on a prism ends early."""
     return reach == 0.0 and isinstance(shape, Box | Hull)
 
 
 def apart(corners: np.ndarray, shape: Any, X: Pose, reach: Any) -> Any:
-    """Whether a shape is farther than `reach` above a triangle or beyond its longest side; unknown of hulls."""
+    """Condition that a shape is farther than `reach` above a triangle or beyond its longest side; False for hulls."""
     if isinstance(shape, HULLS):
         return False
     a, b, c = corners

@@ -1,9 +1,9 @@
-"""Where MuJoCo lets the convex hull of a mesh touch a plane: up to four corners of one of its sides.
+"""Contact points of the convex hull of a mesh and a plane, as in MuJoCo: up to four corners of one of its sides.
 
-Of all sides that have the deepest vertex for a corner, it is that which looks most towards the plane. Of a side with
-more than four corners four are kept, the deepest among them: the others move on, one at a time, as long as the area
-between the four grows. Which ones are kept does not depend on how deep they are. What is farther up than the centre of
-the hull does not count. All were found by looking at what MuJoCo 4.0.1 does.
+Among the sides at the deepest vertex, it is the one that faces the plane most. If that side has more than four corners,
+four are kept, the deepest among them: the others move on, one at a time, as long as the area between the four grows,
+however deep they are. Corners above the centre of the hull do not count. The rules were inferred from results of
+MuJoCo 4.0.1.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dalembert.spatial.vectors import cross, dot
 from .polygons import spread
 
 CORNERS = 4
-MOST_VERTICES = 1024  # of the hull of a mesh against planes: its vertices are numbers in a table, and no code
-TRIALS = 6  # for each corner of a side, so many moves are enough: three numbers go round, and each fails as often
+MOST_VERTICES = 1024  # of the hull of a mesh: they are numbers in a table, not code
+TRIALS = 6  # for each corner of a side: each of three numbers goes round at most once, and fails as often
 
 
 class Corner(NamedTuple):
@@ -99,7 +99,7 @@ def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
 
 
 def farthest_row(along: np.ndarray, table: np.ndarray, first: Any, count: Any, most: int) -> Any:
-    """The number of that row, of `count` rows from the first one on, whose vector is farthest along a direction."""
+    """Number of the row whose vector is farthest along a direction, among `count` rows from the first one on."""
     vectors = table[:, :3]
 
     def step(best: Any, k: Any) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> tuple[Any, Any]:
 
 
 def soft_rows(model: Model, mujoco: Mujoco, weights: Mobility) -> tuple[Soft, ...]:
-    """All soft rows of a model, apart from contacts."""
+    """Return the soft rows of a model, apart from contacts."""
     rows: list[Soft] = []
     for body in model.independent:
         rows += _of_joint(body, mujoco.joint(body.joint.name) or MujocoJoint(body.joint.name, ()), mujoco, weights)

@@ -1,4 +1,4 @@
-"""Where MuJoCo lets two shapes touch: the same points, normals and tangents.
+"""Contact points of two shapes, with the normals and tangents of MuJoCo.
 
 A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, an
 ellipsoid in 1, and the hull of a mesh in up to 4 corners of one side (`hulls`). Spheres meet spheres, capsules,
@@ -30,7 +30,7 @@ from .hulls import lowest_corners
 
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
-# the first shape of a pair comes earlier
+# the first shape of a pair comes earlier; a terrain is not MuJoCo's
 ORDER = (Ground, Plane, HeightMap, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)
 
 
@@ -43,7 +43,7 @@ class Point(NamedTuple):
     tangent: np.ndarray | None = None
 
     def flipped(self) -> Point:
-        """With the shapes in each other's place."""
+        """Return the point with the shapes swapped."""
         return self._replace(normal=-self.normal)
 
     @property
@@ -53,7 +53,7 @@ class Point(NamedTuple):
 
 
 def in_order(a: Any, b: Any) -> bool:
-    """Whether MuJoCo has these two shapes in this order."""
+    """Condition that MuJoCo has these two shapes in this order."""
     ranks = [next((k for k, kind in enumerate(ORDER) if isinstance(x, kind)), len(ORDER)) for x in (a, b)]
     return ranks[0] <= ranks[1]
 
@@ -88,7 +88,7 @@ def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, reach: Any) -> list[Point
 
 
 def house_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Point]:
-    """The points of this package."""
+    """Contact points of rigid and compliant contact, for pairs that MuJoCo has no points of its own for."""
     return [Point(w.distance, w.position, -w.normal) for w in pair_points(a, X_a, b, X_b)]
 
 

@@ -1,8 +1,8 @@
-"""Corners of what two convex polygons have in common, and the four of them that MuJoCo keeps.
+"""Intersection of two convex polygons, and the four of its corners that MuJoCo keeps.
 
-A polygon is cut along one side of the other after the other (Sutherland and Hodgman 1974). Of more than four corners,
-those of a large quadrilateral are kept: MuJoCo moves its corners on, one at a time, as long as its area grows. Which
-ones it arrives at depends on where it starts, so that the order of the corners is the same here.
+A polygon is cut along the sides of the other, one after the other (Sutherland and Hodgman 1974). If more than four
+corners are left, those of a large quadrilateral are kept: MuJoCo moves its corners on, one at a time, as long as its
+area grows. The result depends on where it starts, so that the order of the corners is the same here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dalembert.math import (
 from dalembert.math import map as mapped
 from dalembert.spatial.vectors import dot
 
-LARGER = 1.0 + 1e-11  # areas that differ by less are the same: between them rounding decides in MuJoCo
-MOVES = 20  # for each corner: far more than were ever needed
+LARGER = 1.0 + 1e-11  # areas that differ by less count as equal: between them rounding decides in MuJoCo
+MOVES = 20  # for each corner: several times the largest count observed
 
 
 class Polygon(NamedTuple):

@@ -125,10 +125,10 @@ def contact_numbers(
     d: Any,
     weight: Any,
 ) -> dict[str, Any]:
-    """What a `Block` has of a contact with rates (k,): normal, two tangents, spin, two of rolling.
+    """Fields of a `Block` for a contact with rates (k,): normal, two tangents, spin, two of rolling.
 
-    friction (k − 1,): 0 where it has no such row. depth: distance beyond the margin; springs: of `contact_springs`; d:
-    impedance; weight: the inverse mass along the normal.
+    friction (k − 1,): 0 for a row that it does not have. depth: distance beyond the margin; springs: those of
+    `contact_springs`; d: impedance; weight: the inverse mass along the normal.
     """
     k, b, b_friction = springs
     reference = np.array([-b * rates[0] - k * d * depth, *(-b_friction * u for u in rates[1:])])
@@ -166,7 +166,7 @@ def contact_block(
 
 
 class Contacts(NamedTuple):
-    """Contacts in n slots, of which the first `count` are taken: what a `Block` has, with slots as first axis.
+    """Contacts in n slots, of which the first `count` are taken: fields of a `Block`, with slots as first axis.
 
     pattern (nv, nv): whether some contact ties two velocities together.
     """
@@ -182,7 +182,7 @@ class Contacts(NamedTuple):
 
     @property
     def laws(self) -> dict[str, np.ndarray]:
-        """What the law of each contact takes, by name."""
+        """Arguments of the law of each contact, by name."""
         return {"D": self.D, "friction": self.friction, "mu": self.mu}
 
     def answer(self, x: np.ndarray, D: np.ndarray, friction: np.ndarray, mu: Any) -> tuple[np.ndarray, np.ndarray]:

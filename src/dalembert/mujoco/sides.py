@@ -23,8 +23,8 @@ from dalembert.spatial.vectors import dot
 
 from .hulls import SideTables, farthest_row
 
-EDGE_ON = 1e-5  # of a unit vector: below it, a component counts as none
-# Of the distance between two vertices of a hull: a smaller difference in height is rounding. The vertices of a mesh are
+EDGE_ON = 1e-5  # smaller components of a unit vector count as 0
+# Differences in height below this share of the distance between two vertices are rounding. Vertices of a mesh are
 # rounded to single precision, so that a flat side is many slightly tilted triangles, of which MuJoCo finds one.
 LEVEL = Level(double=1e-11, single=1e-5)
 TINY = 1e-30
@@ -66,21 +66,21 @@ class Ring(NamedTuple):
 
 
 class Outline(Protocol):
-    """What of a shape may touch: in world axes."""
+    """Sides and lines of a shape that may touch, in world axes."""
 
     @property
     def sides(self) -> Rows:
-        """Whether it counts, outward normal, number of each."""
+        """Rows of flag, outward normal and number of each side."""
 
     def ring(self, number: Any) -> Ring:
         """The corners of the side with this number."""
 
     def lines(self, normal: np.ndarray) -> Rows:
-        """Whether it counts, start and end of each line that may lie in a side of another shape with this normal."""
+        """Rows of flag, start and end of each line that may lie in a side of another shape with this normal."""
 
 
 def outline(shape: Any, X: Pose, n: np.ndarray, margin: Any) -> Outline:
-    """That of a shape placed at X along n, which points out of it; margin [m]: within which shapes touch."""
+    """Outline of a shape placed at X along n, which points out of it; shapes touch within the margin [m]."""
     match shape:
         case Capsule():
             return _Rounded(shape, X, n, margin)
@@ -202,7 +202,7 @@ class _Polyhedron:
 
     @cached_property
     def _flats(self) -> Any:
-        """How many corners of the whole hull are flat: one of a corner, two of an edge, the others of a side."""
+        """Number of flat corners of the whole hull: 1 for a corner, 2 for an edge, more for a side."""
 
         def one(flats: Any, k: Any) -> dict[str, Any]:
             return {"flats": flats + self._flat(lookup(self.tables.vertices[:, :3], self.first + k))}
@@ -212,7 +212,7 @@ class _Polyhedron:
 
     @cached_property
     def _around(self) -> dict[str, np.ndarray]:
-        """Of every side at the vertex: its number, normal, the corner before it, how many of its corners are flat."""
+        """Columns for the sides at the vertex: number, normal, the corner before it, count of flat corners."""
 
         def one(k: Any) -> dict[str, Any]:
             row = self.begin + k

@@ -22,11 +22,11 @@ from .rows import Block, Contacts
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
-ALONG = 0.1  # of the slope at its beginning: where a line search ends
+ALONG = 0.1  # share of the initial slope at which a line search ends
 LARGE, TINY = 1e30, 1e-30
-SETTLED = 1e-6  # of the accelerations, measured by the inertia: a Newton step after which the next is below rounding
-FAILED = 1e-3  # as large as that after all passes: no solution was found
-STALLS = 3  # passes that are no better than earlier ones, when steps are smaller than that: they are rounding
+SETTLED = 1e-6  # relative size of a Newton step, measured by the inertia, after which the next one is below rounding
+FAILED = 1e-3  # relative size of the smallest Newton step above which there is no solution
+STALLS = 3  # passes without progress, with steps below FAILED, after which the rest is rounding
 
 
 class Solution(NamedTuple):
@@ -57,7 +57,7 @@ def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts
         following = a + problem.searched(a, step) * step.s
         return {"a": following, "best": best, "stalls": stalls, "done": where(logical_or(small, stalled), 1.0, 0.0)}
 
-    # what stands has no acceleration: from there it takes fewer passes than from a0, in motion as well
+    # a = 0 as the start takes fewer passes than a0, at rest and in motion
     end = repeat(newton, PASSES, {"a": 0.0 * a0, "best": LARGE, "stalls": 0.0, "done": 0.0}, settled="done")
     a = held(where(end["best"] <= FAILED * FAILED, end["a"], np.nan))
     a = a + problem.step(a).s  # derivatives are those of the solution
@@ -139,7 +139,7 @@ class _Problem:
         return _summed(one, items, {"gathered": force}, contacts.count)
 
     def searched(self, a: np.ndarray, step: _Step) -> Any:
-        """How far to go along a direction: where the slope vanishes."""
+        """Return the step length along a direction at which the slope vanishes."""
         ways = [
             (block, x, sparse_product(block.J, step.s)) for block, x in zip(self.blocks, self.misses(a), strict=True)
         ]
@@ -186,7 +186,7 @@ class _Problem:
 def _summed(
     step: Callable[..., dict[str, Any]], items: dict[str, Any], carry: dict[str, Any], count: Any
 ) -> dict[str, np.ndarray]:
-    """What is carried from contact to contact, at its end, and the other results of each."""
+    """Sums carried from contact to contact, and the other results of each."""
     return visit(lambda _, *parts: step(*parts), items, np.zeros((1, 1)), None, carry, count)
 
 

@@ -1,4 +1,4 @@
-"""How easily bodies and joints of a robot move in its first state: MuJoCo's measure for the softness of constraints.
+"""Inverse masses of links and freedoms in a robot's first state: MuJoCo's scale for the softness of constraints.
 
 MuJoCo scales the regularisation of a constraint by the diagonal of J M⁻¹ Jᵀ, estimated once for all: for a link the
 mean over three directions at its centre of mass, for a freedom the diagonal of M⁻¹, averaged over those of a ball.
