@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot
+from dalembert import Contact, DalembertError, ModelBuilder, Robot
 from dalembert.model.geometry import Box, Capsule, Ellipsoid, Shape, Sphere
 from dalembert.solids import mass_properties
 from loose_bodies import G, ball, standing
@@ -96,3 +96,12 @@ def test_links_that_overlap_about_their_joints_are_held_where_nothing_lets_them_
     run = builder.build().simulate([0.01, -0.02], np.zeros(2), 0.02, step=STEP, contact=contact)
     assert np.abs(run.v).max() < ITERATED and run.contacts.unsettled == 0
     assert "leave the pair out of pairs" in run.log[0]
+
+
+@pytest.mark.parametrize("model", ["rigid", "compliant"])
+def test_a_terrain_without_a_height_below_the_start_is_named(model: str) -> None:
+    nowhere = Contact(model=model, terrain=lambda x, y: x * np.nan)
+    with pytest.raises(
+        DalembertError, match="the gap of 'ball' is not a number at the start: the terrain needs a height"
+    ):
+        ball().simulate(*standing(0.15), 0.02, step=STEP, contact=nowhere)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.math import lookup, scan, where
 from dalembert.shapes import Shape
+from dalembert.shapes.farthest import TILT, around
 from dalembert.shapes.hull import Edges, Hull, deviation, hull, quickhull
 from dalembert.shapes.mesh import MujocoHull
 from dalembert.spatial.vectors import dot
@@ -72,6 +73,9 @@ class TabledHull(Shape):
         first = self.vertex(0.0)
         start = np.array([*first, dot(first, d)])
         return scan(step, {"k": np.arange(1.0, self.table.vertex_count)}, {"best": start})["best"][-1][:3]
+
+    def face(self, d: np.ndarray) -> list[np.ndarray]:
+        return around(self, d, TILT)
 
     @property
     def extent(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import poses
+from dalembert.errors import DalembertError
 from dalembert.math import sqrt
 from dalembert.model import Body, Model
 from dalembert.shapes import Shape
@@ -67,6 +68,10 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
             if np.linalg.norm(p - o) > r + s:
                 continue
         for label, witness in zip(patch.names, patch.witnesses(X), strict=True):
+            if np.isnan(float(witness.distance)):
+                raise DalembertError(
+                    f"contact: the gap of {label!r} is not a number at the start: the terrain needs a height everywhere"
+                )
             if witness.distance < point.gap:
                 point = Deepest(label, float(witness.distance), patch.law, patch.second == WORLD)
     return point

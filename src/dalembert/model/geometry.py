@@ -11,7 +11,7 @@ from dalembert import shapes
 from dalembert.errors import DalembertError, unknown
 from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
 from dalembert.shapes.mesh import MujocoHull
-from dalembert.shapes.shape import is_defined, undefined
+from dalembert.shapes.shape import trouble
 from dalembert.spatial import Pose
 
 __all__ = [
@@ -93,8 +93,8 @@ def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:
     if not isinstance(shape, Shape):
         some = ", ".join(name for name in shapes.__all__ if name != "Shape")
         raise DalembertError(f"{where}: expected a shape of dalembert.shapes ({some}), got {shape!r}")
-    if not is_defined(shape):
-        raise DalembertError(f"{where}: {undefined(type(shape))}")
+    if said := trouble(shape):
+        raise DalembertError(f"{where}: {said}")
     if role not in get_args(Role):
         raise unknown("role", role, get_args(Role), where)
     if color is not None:

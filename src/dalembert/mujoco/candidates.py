@@ -16,8 +16,9 @@ from dalembert.contact.candidates import WORLD, matches, moves, named_points, na
 from dalembert.contact.contact import DEFAULTS, GROUND, Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model, MujocoContact
-from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Surface
+from dalembert.model.geometry import Surface
 from dalembert.model.mujoco import HeightMap, Mujoco, MujocoPair, Softness
+from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
 from dalembert.spatial import Pose
 
 from .convex import POINTS
@@ -30,6 +31,7 @@ LEAST = 1e-15  # MuJoCo's smallest number
 LEAST_FRICTION = 1e-5
 FRICTION = DEFAULTS["friction"], 0.005, 0.0001  # sliding, torsional [m], rolling [m] of a shape that states none
 STATES_NOTHING = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
+GEOMS = {Box, Sphere, Capsule, Cylinder, Ellipsoid, Cone, Plane, HeightMap}
 NORMAL = np.array([0.0, 0.0, 1.0])
 
 
@@ -297,8 +299,10 @@ def _carrier(model: Model, body: Body) -> Body | None:
 
 def _convex(shape: Any) -> Any:
     """The shape; of a mesh its hull, as MuJoCo has it where the file is MuJoCo's."""
-    if not isinstance(shape, (Mesh, Polyhedron)):
+    if type(shape) in GEOMS:
         return shape
+    if not isinstance(shape, (Mesh, Polyhedron)):
+        raise DalembertError(f"contact: MuJoCo has no {shape.kind} among its geoms: write Contact(model='rigid')")
     return hull(shape, MOST_VERTICES) if shape.hull is None else stated_hull(shape.hull)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from dalembert.math import maximum, scan, sqrt, where
 from dalembert.spatial.vectors import cross, dot
 
-TILT = 0.05  # [rad] by which directions are tilted to find the corners of the face that lies across them
+# [rad] by which directions are tilted to find the corners of the face that lies across them: those of a hull are sharp,
+# on others the point moves up by the square of it
+TILT, TILT_ROUND = 0.05, 2e-3
 WRITTEN_OUT = 12  # points; more are gone through by a loop, whose code is shorter
 AROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 UPRIGHT = 1e-8  # sine of the tilt below which a round body stands on its whole rim
@@ -41,6 +43,12 @@ def tangents(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     b = x * y * a
     u = np.array([1.0 + s * x * x * a, s * b, -s * x])
     return u, cross(n, u)
+
+
+def around(shape: Any, d: np.ndarray, tilt: float) -> list[np.ndarray]:
+    """The farthest points along a unit direction d that is tilted to four sides."""
+    u, v = tangents(d)
+    return [shape.support(d + tilt * (su * u + sv * v)) for su, sv in AROUND]
 
 
 def unit(d: np.ndarray) -> np.ndarray:

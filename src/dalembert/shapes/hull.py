@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
-from .farthest import farthest
+from .farthest import TILT, around, farthest
 from .files import CURE
 from .shape import Shape, Triangles
 
@@ -118,6 +118,9 @@ class Hull(Shape):
 
     def reach(self, d: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         return np.max(d @ self.vertices.T, axis=1)
+
+    def face(self, d: np.ndarray) -> list[np.ndarray]:
+        return around(self, d, TILT)
 
     @property
     def extent(self) -> Any:

@@ -12,7 +12,7 @@ from dalembert.spatial import Inertia
 from dalembert.spatial.vectors import dot
 
 from .drawing import Triangles
-from .farthest import AROUND, TILT, tangents, unit
+from .farthest import TILT_ROUND, around, unit
 from .searching import AXES, least, spread
 
 # what a class says about its own solid: a class derived from it is another solid
@@ -20,6 +20,8 @@ INTERFACE = (
     "support", "core", "reach", "capsule", "convex", "simple", "extent", "middle", "face", "thickness", "depth",
     "unit_inertia", "solid", "surface", "symmetry", "is_bounded",
 )  # fmt: skip
+CHECKED = 50  # directions along which a class from outside is tried
+ROUNDED = 1e-9  # of the size: by how much a farthest point may fall short
 DRAWN = 1200  # points of the surface of a shape that says nothing but how far it goes
 
 
@@ -63,8 +65,7 @@ class Shape:
 
     def face(self, d: np.ndarray) -> list[np.ndarray]:
         """The 4 corners, in turn, of the side across a unit direction d (3,); some of an edge are the same."""
-        u, v = tangents(d)
-        return [self.support(d + TILT * (su * u + sv * v)) for su, sv in AROUND]
+        return around(self, d, TILT_ROUND)
 
     def convex(self) -> Any:
         """The convex shape that distances are computed from."""
@@ -174,7 +175,23 @@ def undefined(kind: type) -> str:
     )
 
 
-def is_defined(shape: Shape) -> bool:
-    """Whether a shape says what it is."""
+def trouble(shape: Shape) -> str:
+    """Why a shape of a class from outside the package is no convex solid, with the cure; "" where it is one."""
     kind = type(shape)
-    return kind.support is not Shape.support or kind.core is not Shape.core
+    if kind.support is Shape.support and kind.core is Shape.core:
+        return undefined(kind)
+    if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
+        return ""
+    directions = spread(CHECKED)
+    try:
+        points = np.array([shape.support(d) for d in directions], float)
+    except RecursionError:
+        return f"{kind.__name__}: core(self) leads back to itself: give a shape that has a support of its own"
+    except (TypeError, ValueError) as error:
+        return f"{kind.__name__}: support(self, d) is expected to give a point (3,): {error}"
+    if points.shape != directions.shape or not np.all(np.isfinite(points)):
+        return f"{kind.__name__}: support(self, d) gave shape {points.shape[1:]}, expected finite numbers (3,)"
+    along = directions @ points.T
+    if np.any(along > np.diag(along)[:, None] + ROUNDED * np.max(np.abs(points))):
+        return f"{kind.__name__}: support(self, d) is not the farthest point along d: another one is farther"
+    return ""
