@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Real
+from typing import Any, TypeGuard
 
 LISTED = 8  # names shown before "…": enough to recognise the robot, few enough to read
 
 
 class DalembertError(ValueError):
     """Bad input: the message says where, what came, what was expected and what to do."""
+
+
+def is_number(x: Any) -> TypeGuard[float]:
+    """Whether x is a real number, of Python or NumPy; True and False are none."""
+    return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> DalembertError:

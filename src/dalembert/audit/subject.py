@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.model import Body, Model, Part, tool_frame
 from dalembert.robot import Robot
 
@@ -53,7 +53,7 @@ class Subject:
 
     def check_load(self) -> None:
         """Refuse a frame that is unknown or cannot move, and a payload that is not a mass."""
-        if not (isinstance(self.payload, int | float) and 0.0 <= self.payload < np.inf):
+        if not (is_number(self.payload) and 0.0 <= self.payload < np.inf):
             raise DalembertError(f"payload is {self.payload!r}, expected a mass of 0 kg or more")
         _ = self.tool, self.loaded
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.robot import Robot
 from dalembert.spatial import so3
 
@@ -171,7 +171,7 @@ def base_state(robot: Robot, feet: Sequence[str], *, period: float = 2e-3, noise
         raise DalembertError("base_state: name the frames of the feet")
     for foot in feet:
         robot.frame(foot)
-    if not (isinstance(period, (int, float, np.number)) and 0.0 < period < np.inf):
+    if not (is_number(period) and 0.0 < period < np.inf):
         raise DalembertError(f"base_state: period is {period!r}, expected a time above 0 [s]")
     noise = Noise() if noise is None else noise
     for name, deviation in zip(Noise._fields, noise, strict=True):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute import real_array
 from dalembert.robot import Robot
 
@@ -118,7 +118,7 @@ def kalman(
         raise DalembertError(f"kalman: q has shape {place.shape}, expected ({robot.nq},) for robot {robot.name!r}")
     if robot.model.closures:
         raise DalembertError(f"kalman: robot {robot.name!r} has closed loops: the linear model is that of a tree")
-    if not (isinstance(period, (int, float, np.number)) and 0.0 < period < np.inf):
+    if not (is_number(period) and 0.0 < period < np.inf):
         raise DalembertError(f"kalman: period is {period!r}, expected a time above 0 [s]")
     smooth = robot.without("friction")
     held = smooth.gravity(place) if tau is None else np.asarray(tau, float)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms.passive import dissipation
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute import real_array
 from dalembert.loading import function
 from dalembert.math import abs as absolute
@@ -152,7 +152,7 @@ def momentum(robot: Robot, gain: Any = 50.0, period: float = 1e-3) -> MomentumOb
     """
     if robot.model.closures:
         raise DalembertError(f"observer: robot {robot.name!r} has closed loops, and its momenta are not independent")
-    if not (isinstance(period, (int, float, np.number)) and 0.0 < period < np.inf):
+    if not (is_number(period) and 0.0 < period < np.inf):
         raise DalembertError(f"observer: period is {period!r}, expected a time above 0 [s]")
     gains = per_freedom("observer", robot, "gain", gain, "1/s")
     if np.any(gains * period >= 1.0):

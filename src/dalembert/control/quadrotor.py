@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.math import clip, sqrt, where
 from dalembert.model import Model
 from dalembert.motion import FlightMotion, PolynomialMotion, Polynomials, Rotors
@@ -101,7 +101,7 @@ def quadrotor(
         ("attitude_frequency", attitude_frequency),
         ("attitude_damping", attitude_damping),
     ):
-        if not (isinstance(value, (int, float, np.number)) and 0.0 < value < np.inf):
+        if not (is_number(value) and 0.0 < value < np.inf):
             raise DalembertError(f"quadrotor: {name} is {value!r}, expected a number above 0")
     gains = [(w * w, 2.0 * z * w) for w, z in ((frequency, damping), (attitude_frequency, attitude_damping))]
     return Quadrotor(robot, flight, gains[0], gains[1])
@@ -171,7 +171,7 @@ class RotorLag(Element):
 
 def rotor_lag(robot: Robot, time: float, drives: Rotors | None = None) -> RotorLag:
     """The lag of a quadrotor's rotors, time constant [s], as an element of `simulate`; it begins at hover."""
-    if not (isinstance(time, (int, float, np.number)) and 0.0 < time < np.inf):
+    if not (is_number(time) and 0.0 < time < np.inf):
         raise DalembertError(f"rotor_lag: time is {time!r}, expected a time constant above 0 [s]")
     drives = rotors_of(robot) if drives is None else drives
     joint = robot.model.bodies[0].joint.name

@@ -184,6 +184,11 @@ class Call:
             raise DalembertError(
                 f"{self.name}: out is {described(out)}, expected a writeable {dtype} array of shape {full}"
             )
+        if sum(abs(step) * (size - 1) for size, step in zip(a.shape, a.strides, strict=True)) + a.itemsize < a.nbytes:
+            raise DalembertError(
+                f"{self.name}: out has strides {a.strides}, so that numbers of the result share memory: expected "
+                f"an array of shape {full} with memory of its own"
+            )
         dense = a.flags.c_contiguous and a.flags.aligned
         shared = any(np.may_share_memory(a, b) for b in arrays)
         return empty(full, dtype) if shared or is_maskable(out) or not (dense or batch) else a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,3 +86,14 @@ def first_unbounded(call: Call, named: Mapping[str, np.ndarray]) -> tuple[str, d
     place = tuple(int(k) for k in np.unravel_index(bad, batch)) if batch else ()
     words = f" of state {place if len(place) > 1 else place[0]}" if place else ""
     return words, {name: a[bad] for name, a in states.items()}
+
+
+def overflow(model: Model, state: Mapping[str, np.ndarray], arguments: Sequence[str]) -> str:
+    """Words for a result beyond the numbers of its precision: the largest number among some arguments causes it."""
+    name = max(arguments, key=lambda argument: float(np.max(np.abs(state[argument]), initial=0.0)))
+    k = int(np.argmax(np.abs(state[name]))) if state[name].size else 0
+    value = state[name][k] if state[name].size else 0.0
+    return (
+        f"{name}[{k}] is {value:g}, which makes a result of robot {model.name!r} larger than numbers of this precision "
+        "can be; pass check=False to let inf and NaN through"
+    )

@@ -22,7 +22,7 @@ from dalembert.model import Model
 
 from .definition import REQUIRED, Definition, Variant
 from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
-from .guards import check_quaternions, first_unbounded, quaternion_guards
+from .guards import check_quaternions, first_unbounded, overflow, quaternion_guards
 from .kinds import ExternalWrenches, Input, Request
 from .live import DIVIDING, GROUPS, check_live, with_conditions
 from .results import Dim, Shape
@@ -188,7 +188,9 @@ class Quantity(Definition):
             model, sizes, live, quaternion_guards(model, sizes, configurations, self.unit_quaternions)
         )
         compute = partial(self.outputs, robot._traced(model), variant)
-        build = partial(trace, compute, sizes, self.name, guards, finite=self.unbounded is not None)
+        vectors = shapes is not None and all(len(shape) <= 1 for shape in shapes.values())
+        rates = [name for name in sizes if name not in configurations] if vectors else []  # matrices: it takes time
+        build = partial(trace, compute, sizes, self.name, guards, finite=bool(rates or self.unbounded))
         identity = content(model, variant, self.function)
         if shapes is None or identity is None:
             function, identity = build(), None
@@ -201,9 +203,10 @@ class Quantity(Definition):
             states = {name: named[name] for name in configurations}
             check_quaternions(model, self.name, states, unit=self.unit_quaternions)
             check_live(model, self.name, {group: named[group] for group in live})
-            if self.unbounded is not None:
+            if rates or self.unbounded:
                 place, state = first_unbounded(call, named)
-                raise DalembertError(f"{self.name}{place}: {self.unbounded(model, state)}")
+                why = self.unbounded(model, state) if self.unbounded else overflow(model, state, rates)
+                raise DalembertError(f"{self.name}{place}: {why}")
 
         call = Call(self.name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
         return call

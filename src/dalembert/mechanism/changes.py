@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.execute import Interrupted
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Situation
@@ -75,7 +75,7 @@ class Change:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return is_number(value) and bool(np.isfinite(value))
 
 
 class Happened(NamedTuple):

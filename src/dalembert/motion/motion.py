@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute import is_traced
 from dalembert.logs import Trajectory, write_trajectory
 from dalembert.robot import Robot
@@ -75,7 +75,7 @@ class Motion(ABC):
 
     def instants(self, step: float) -> np.ndarray:
         """Times (n,) from 0 to the duration, at most `step` [s] apart and equally far."""
-        if not (isinstance(step, (int, float, np.number)) and 0.0 < step < np.inf):
+        if not (is_number(step) and 0.0 < step < np.inf):
             raise DalembertError(f"sample: step is {step!r}, expected a time above 0 [s]")
         count = max(1, int(np.ceil(self.duration / step * (1.0 - 1e-9))))
         if count > MOST_SAMPLES:
@@ -220,7 +220,7 @@ class PolynomialMotion(Motion):
 
     def slower(self, factor: float) -> PolynomialMotion:
         """The same path in `factor` times the duration; below 1 it is faster."""
-        if not (isinstance(factor, (int, float, np.number)) and 0.0 < factor < np.inf):
+        if not (is_number(factor) and 0.0 < factor < np.inf):
             raise DalembertError(f"slower: factor is {factor!r}, expected a number above 0")
         stretched = Polynomials(self.curves.times * float(factor), self.curves.coefficients)
         return PolynomialMotion(stretched, self.robot, self.anchors, self.title)

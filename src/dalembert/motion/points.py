@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute import real_array
 from dalembert.robot import Robot
 
@@ -53,7 +53,7 @@ def rising(where: str, times: Any, count: int) -> np.ndarray:
 
 def positive(where: str, name: str, x: Any, what: str) -> float:
     """One finite number above 0."""
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < float(x) < np.inf:
+    if not is_number(x) or not 0.0 < float(x) < np.inf:
         raise DalembertError(f"{where}: {name} is {x!r}, expected {what} above 0")
     return float(x)
 

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms import Load, body_loads
 from dalembert.algorithms.passive import spring_force
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.linear import elimination_order, factor, gram, nonzeros, sparse_product
 from dalembert.robot import Robot
 from dalembert.spatial import so3
@@ -40,7 +40,7 @@ class Contacts:
             return None
         names = [frames] if isinstance(frames, str) else frames
         rows = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, 3)
-        if not (isinstance(decay, (int, float)) and 0.0 <= decay < np.inf):
+        if not (is_number(decay) and 0.0 <= decay < np.inf):
             raise DalembertError(f"optimal_control: contact_decay is {decay!r}, expected a rate ≥ 0 [1/s]")
         for name, size in rows.items():
             robot.frame(name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.stages import lanes
 from dalembert.execute.threads import limit
@@ -360,7 +360,7 @@ def _exact(curvature: str, motion: Motion) -> bool:
 
 
 def _positive(name: str, value: Any, what: str = "a number", most: float = np.inf) -> float:
-    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else np.nan
+    number = float(value) if is_number(value) else np.nan
     if not (0.0 < number <= most and number < np.inf):
         below = "" if most == np.inf else f", up to {most:g}"
         raise DalembertError(f"optimal_control: {name} is {value!r}, expected {what} above 0{below}")

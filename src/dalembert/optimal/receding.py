@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 
@@ -47,7 +47,7 @@ class Receding:
         answer: Callable[..., Any] | None,
         parameters: Mapping[str, Any],
     ) -> None:
-        if rate is not None and not (isinstance(rate, (int, float, np.number)) and 0.0 < rate < np.inf):
+        if rate is not None and not (is_number(rate) and 0.0 < rate < np.inf):
             raise DalembertError(f"receding: rate is {rate!r}, expected a number above 0 [Hz]")
         self.problem, self.iterations = problem, iterations
         self.rate = 1.0 / problem.step if rate is None else float(rate)

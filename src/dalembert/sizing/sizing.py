@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.audit.classes import coriolis_class
 from dalembert.audit.subject import Subject
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.logs import Trajectory
 from dalembert.motion import Motion
 from dalembert.robot import Robot
@@ -157,7 +157,7 @@ def size(
     catalogue: Catalogue | str | os.PathLike[str] | None = None,
 ) -> Sizing:
     """The requirements of motions and gravity on the motors; see `Robot.sizing`."""
-    if not (isinstance(margin, int | float) and 1.0 <= margin < np.inf):
+    if not (is_number(margin) and 1.0 <= margin < np.inf):
         raise DalembertError(f"sizing: margin is {margin!r}, expected 1 or more")
     if stiffness is not None and not 0.0 < stiffness < np.inf:
         raise DalembertError(f"sizing: stiffness is {stiffness!r}, expected above 0 [N·m/rad]")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute import is_single, real_array
 from dalembert.linear import solve_semidefinite
 from dalembert.math import maximum, sqrt
@@ -118,7 +118,7 @@ class _TaskLaw(Law):
         refuse_passive(where, robot, WHOLE_BODY)
         self.robot, self.task = robot, Task(where, robot, frame, goal, rows)
         self.posture: Reference | None = None if posture is None else reference(where, robot, posture)
-        if not (isinstance(singular, (int, float)) and 0.0 <= singular < np.inf):
+        if not (is_number(singular) and 0.0 <= singular < np.inf):
             raise DalembertError(f"{where}: singular_damping is {singular!r}, expected 0 or more")
         self.singular_damping = float(singular)
         if singular == 0.0 and len(self.task.chosen) > robot.nv:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.contact import Contact
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -36,7 +36,7 @@ class StepSettings:
 
     def check_step(self, where: str) -> None:
         """Refuse a step that is not a positive time."""
-        if not (isinstance(self.step, (int, float, np.number)) and 0.0 < float(self.step) < np.inf):
+        if not (is_number(self.step) and 0.0 < float(self.step) < np.inf):
             raise DalembertError(f"{where}: step is {self.step!r}, expected a time above 0 [s]")
 
 

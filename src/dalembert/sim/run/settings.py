@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.contact import Contact
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 
 from ..elements.base import Element
 from ..integrators.record import Integrator
@@ -43,7 +43,7 @@ class RunSettings:
             value = getattr(self, name)
             if value is None and name in ("step", "record"):
                 continue
-            if not (isinstance(value, (int, float, np.number)) and 0.0 < float(value) < np.inf):
+            if not is_number(value) or not 0.0 < float(value) < np.inf:
                 raise DalembertError(f"simulate: {name} is {value!r}, expected a number above 0")
         if self.record is not None and float(self.duration) / float(self.record) > MOST_RECORDS:
             records = float(self.duration) / float(self.record)

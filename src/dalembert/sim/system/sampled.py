@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.execute.identity import is_own
 from dalembert.model import Model
 
@@ -54,7 +54,7 @@ class Sampled:
             )
         for name, low in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
             value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and low <= float(value) < np.inf):
+            if not (is_number(value) and low <= float(value) < np.inf):
                 above = "≥ 0" if low == 0.0 else "above 0"
                 raise DalembertError(f"Sampled: {name} is {value!r}, expected a time {above} [s]")
         for name, source in self.inputs.items():
