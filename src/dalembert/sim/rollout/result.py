@@ -51,8 +51,8 @@ class RolloutContacts(NamedTuple):
 
     names: of the points that may touch. crowded (…,): of the unsettled steps, those of a scene in which more contacts
     touched than there is room for; those beyond it had no forces. Rollouts of NumPy arrays take the room that they
-    need, so that it is 0; on graphics processors, and in PyTorch and JAX, look at it. diverged (…,): which motions are no longer numbers;
-    on graphics processors and with check=False nothing is raised.
+    need, so that it is 0; on graphics processors, and in PyTorch and JAX, look at it. diverged (…,): which motions are
+    no longer numbers; on graphics processors and with check=False nothing is raised.
     """
 
     names: tuple[str, ...]

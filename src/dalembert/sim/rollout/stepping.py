@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algorithms import integrate
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_or, where
+from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.model import Model
 
 from ..elements.base import Element
 from ..integrators.record import Integrator
+from ..run.bounces import LOOK_AHEAD
 from ..run.events import Event
 from ..system.drive import Command
 from ..system.sampling import Sampling
@@ -121,10 +123,16 @@ class Stepping:
     ) -> tuple[np.ndarray, np.ndarray]:
         """q and [e, marks] after a step; those before it where a terminal event has happened already."""
         layout, following, ended = self.system.layout, [], []
+        pushed, level, passing = self._at_impact(t, h, before, after)
         for event, mark in zip(self.events, marks, strict=True):
             x0 = event.number(t, before[0], layout.velocity(before[1]))
             x1 = event.number(t + h, after[0], layout.velocity(after[1]))
-            rises, falls = logical_and(x0 < 0.0, x1 >= 0.0), logical_and(x0 > 0.0, x1 <= 0.0)
+            rises, falls = logical_and(x0 < -level, x1 >= -level), logical_and(x0 > level, x1 <= level)
+            if passing:  # the number is zero within the step, at an impact
+                towards, beyond = (event.number(*state) for state in passing)
+                risen, fallen = logical_and(x1 < -level, beyond <= x1), logical_and(x1 > level, beyond >= x1)
+                rises = logical_or(rises, reduce(logical_and, [pushed, x0 < -level, towards >= 0.0, risen]))
+                falls = logical_or(falls, reduce(logical_and, [pushed, x0 > level, towards <= 0.0, fallen]))
             met = logical_or(rises, falls) if event.direction == 0 else rises if event.direction > 0 else falls
             time = where(x1 == x1, t + h, np.nan)  # a function that is NaN leaves a trace
             following.append(where(logical_and(mark < 0.0, logical_or(met, x1 != x1)), time, mark))
@@ -134,6 +142,23 @@ class Stepping:
             return q, e
         over = reduce(logical_or, ended)
         return where(over, before[0], q), where(over, np.concatenate([before[1], marks]), e)
+
+    def _at_impact(
+        self, t: Any, h: Any, before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...]
+    ) -> tuple[Any, Any, list[tuple[Any, ...]]]:
+        """Whether contacts pushed in a step, what they leave of zero, and (t, q, v) ahead of both ends: `run.bounces`.
+
+        Without rigid contact there are none of these states.
+        """
+        contact, layout = self.system.contact, self.system.layout
+        if contact is None:
+            return False, 0.0, []
+        pushed = reduce(maximum, self.system.contact_memory(after[1]).contacts[::3]) > 0.0
+        ahead = []
+        for begin, time, (q, e) in ((t, LOOK_AHEAD * h, before), (t + h, h, after)):
+            v = layout.velocity(e)
+            ahead.append((begin + time, integrate(self.model, q, np.array([time * x for x in v])), v))
+        return pushed, contact.contact.tolerance * h, ahead
 
     @cached_property
     def start(self) -> Call:

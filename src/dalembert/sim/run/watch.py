@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..failure import SimulationError
+from .bounces import Bounces
 from .compiled import Programs, gap_counts
 from .engines import Chunk, Engine, State
 from .events import Event
@@ -56,6 +57,9 @@ class Watch:
         self._directions = np.array(directions, int)
         self._armed = np.zeros(self.rows, bool)
         self._signs = np.zeros(len(directions))
+        contact = programs.system.contact
+        # What a step with rigid contact solves for it leaves at rounding or its tolerance, on either side of zero.
+        self._level = 0.0 if contact is None else contact.contact.tolerance * getattr(engine, "step", 0.0)
         self._tolerance = np.zeros(self.rows)
 
     def values(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -63,6 +67,10 @@ class Watch:
         assert self._numbers is not None
         driven = u if self._torques is None else self._torques(t, q, e)
         return self._numbers({"t": np.asarray(t)[:, None], "q": q, "e": e, "u": driven}, (len(t),))["values"]
+
+    def _sign(self, numbers: np.ndarray) -> np.ndarray:
+        """The signs (…, n) of gaps and events, 0 for what contact leaves of zero."""
+        return np.where(np.abs(numbers) <= self._level, 0.0, np.sign(numbers))
 
     def at(self, state: State, u: np.ndarray) -> np.ndarray:
         """The numbers (ng,) at one state; NaN is an error."""
@@ -87,7 +95,7 @@ class Watch:
     def start(self, numbers: np.ndarray, e: np.ndarray) -> None:
         """Forget what was: the numbers (ng,) at a state are where the motion begins."""
         self.rearm(numbers, e)
-        self._signs = np.sign(numbers[self.rows :])
+        self._signs = self._sign(numbers[self.rows :])
 
     def rearm(self, numbers: np.ndarray, e: np.ndarray) -> None:
         """Rows begin anew, with the modes of e."""
@@ -100,7 +108,7 @@ class Watch:
         before (ng,): the numbers where the step to the jump began.
         """
         now, then = numbers[self.rows :], before[self.rows :]
-        signs = np.where(np.abs(now) <= ROUNDING * np.abs(then), 0.0, np.sign(now))
+        signs = np.where(np.abs(now) <= np.maximum(ROUNDING * np.abs(then), self._level), 0.0, np.sign(now))
         fired = _fires(self._signs, signs, self._directions)
         self._signs = signs
         return np.concatenate([np.zeros(self.rows, bool), fired])
@@ -112,12 +120,15 @@ class Watch:
     def first(self, chunk: Chunk, u: np.ndarray) -> Crossing | None:
         """The first event in a chunk; if there is none, the guards go on from its end."""
         numbers = self.values(chunk.t, chunk.q, chunk.e, u)
-        rows, signs = numbers[:, : self.rows], np.sign(numbers[:, self.rows :])
+        rows, signs = numbers[:, : self.rows], self._sign(numbers[:, self.rows :])
         signs[0] = self._signs
         armed = np.logical_or.accumulate(np.vstack([self._armed, rows[1:] > self._tolerance]), axis=0)
         fires = np.hstack(
             [_meets(armed[:-1], rows[1:], self._tolerance), _fires(signs[:-1], signs[1:], self._directions)]
         )
+        bounced = self._bounced(chunk, numbers, signs, u)
+        if bounced.any() and not fires[: int(np.argmax(bounced.any(axis=1))) + 1].any():
+            return self._at_bounce(chunk, bounced, numbers, signs, armed, u)
         if not fires.any():
             self._refuse_nan(chunk.t, numbers, chunk)
             self._armed, self._signs = armed[-1], signs[-1]
@@ -126,6 +137,37 @@ class Watch:
         self._refuse_nan(chunk.t[: step + 2], numbers[: step + 2], chunk)
         self._armed, self._signs = armed[step], signs[step]
         return self._located(chunk, step, np.flatnonzero(fires[step]), numbers[step], u)
+
+    def _bounces(self, u: np.ndarray) -> Bounces:
+        """Impacts under the command u."""
+
+        def numbers(t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+            return self.values(t, q, e, u)[:, self.rows :]
+
+        return Bounces(self.programs.system, self.engine, numbers, self._directions)
+
+    def _bounced(self, chunk: Chunk, numbers: np.ndarray, signs: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Which gaps and events (k, n) reach zero at an impact within a step."""
+        if self.programs.system.contact is None or not len(self._directions):
+            return np.zeros((len(chunk.t) - 1, len(self._directions)), bool)
+        return self._bounces(u).seen(chunk, numbers[:, self.rows :], signs)
+
+    def _at_bounce(
+        self,
+        chunk: Chunk,
+        bounced: np.ndarray,
+        numbers: np.ndarray,
+        signs: np.ndarray,
+        armed: np.ndarray,
+        u: np.ndarray,
+    ) -> Crossing:
+        """The instant just before the first impact, from which the run goes on: the step over it is taken again."""
+        step = int(np.argmax(bounced.any(axis=1)))
+        state = self._bounces(u).located(chunk, step, bounced[step], u)
+        self._armed, self._signs = armed[step], np.where(bounced[step], 0.0, signs[step])
+        fired = np.concatenate([np.zeros(self.rows, bool), bounced[step]])
+        before = step - (state.t < chunk.t[step + 1])  # the last step whose end comes before the impact
+        return Crossing(int(before), state, fired, numbers[step], np.zeros(self.rows, bool))
 
     def _located(self, chunk: Chunk, step: int, guards: np.ndarray, before: np.ndarray, u: np.ndarray) -> Crossing:
         """The first time within a step at which one of some guards fires, and all that fire then."""
