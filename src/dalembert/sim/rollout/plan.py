@@ -92,6 +92,8 @@ def planned(
     law_sizes |= planned_sizes
     steps = stepping(model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes)
     _check_precision(arrays, method, steps)
+    if check:
+        steps.open_loops.warn("rollout", arrays, depth=5)
     e = _with_carried(steps, arrays["q"], arrays["v"], _with_states(steps, arrays["q"], arrays["v"]))
     by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
     arguments = [by_name[name] for name in steps.arguments]

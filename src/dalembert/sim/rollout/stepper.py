@@ -29,6 +29,7 @@ from ..system.planners import PlannedMemory
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling
 from ..system.system import System
+from .closed import DRIFT, OpenLoops
 from .settings import RolloutSettings, StepSettings, prepared
 
 
@@ -56,11 +57,23 @@ class Stepper:
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
-        _call_directly(self, self.call.builtin("stepper", f"{words}\n--\n\n", self.__call__))
+        self._open_loops = OpenLoops(self._system, {"q": model.nq, "v": model.nv})
+        self._last: Any = None  # q after the last step, which closes loops
+        if not self._system.permanent_count:
+            _call_directly(self, self.call.builtin("stepper", f"{words}\n--\n\n", self.__call__))
 
     def __call__(self, q: Any, v: Any, tau: Any = None, z: Any = None, **keywords: Any) -> tuple[Any, ...]:
         if tau is None:
             tau = self._nothing
+        if not self._system.permanent_count:
+            return self._stepped(q, v, tau, z, keywords)
+        if keywords.get("check", True) and not _is_same(q, self._last):
+            self._open_loops.warn("stepper", {"q": q, "v": v}, DRIFT, depth=3)
+        after = self._stepped(q, v, tau, z, keywords)
+        self._last = after[0]
+        return after
+
+    def _stepped(self, q: Any, v: Any, tau: Any, z: Any, keywords: dict[str, Any]) -> tuple[Any, ...]:
         if not self.nz:
             if z is not None:
                 return self._remembered(q, v, tau, z, keywords)
@@ -98,6 +111,11 @@ class Stepper:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stepper, (self.model, self.settings, self.controls)
+
+
+def _is_same(q: Any, last: Any) -> bool:
+    """Whether a state is the one that the last step gave."""
+    return q is last or (type(q) is type(last) is np.ndarray and np.array_equal(q, last))
 
 
 def _call_directly(stepper: Any, builtin: Callable[..., Any]) -> None:
@@ -232,7 +250,7 @@ class ControlledStepper:
         elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
         take, touched = method.fixed_step, 1 + sampling.size  # where the memory of contacts begins
-        self.model, self.step = model, float(step)
+        self.model, self.step, self._system = model, float(step), system
         self._planned = [PlannedMemory(*item) for item in sampling.planned.items()]
         held = sampling.planned_sizes
 
@@ -260,6 +278,7 @@ class ControlledStepper:
 
     def start(self, q: Any, v: Any) -> Any:
         """The memory before the first step."""
+        OpenLoops(self._system, {"q": self.model.nq, "v": self.model.nv}).warn("stepper", {"q": q, "v": v}, depth=3)
         memory = self._start(q, v)
         if not self._planned:
             return memory

@@ -29,6 +29,7 @@ from ..run.events import Event
 from ..system.drive import Command
 from ..system.sampling import Sampling
 from ..system.system import Law, System
+from .closed import OpenLoops
 from .live import put, size_of
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
@@ -73,6 +74,11 @@ class Stepping:
         self._loops: dict[tuple[Any, ...], Program] = {}
         self._steps: dict[tuple[bool, ...], Function] = {}  # that loops share: they are compiled once
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
+
+    @cached_property
+    def open_loops(self) -> OpenLoops:
+        """What tells whether a start closes the loops."""
+        return OpenLoops(self.system, {"q": self.model.nq, "v": self.model.nv} | self.constants)
 
     @property
     def memory_size(self) -> int:

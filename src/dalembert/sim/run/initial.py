@@ -68,7 +68,7 @@ def closed_start(compiled: Programs, state: State, mobile: np.ndarray | None = N
     if not np.max(np.abs(residual), initial=0.0) <= 1e3 * CLOSED:
         worst = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
         raise SimulationError(
-            f"no configuration near q closes the loop {_name(compiled, worst)!r} of robot {model.name!r}: "
+            f"no configuration near q closes the loop {loop_name(compiled.system, worst)!r} of robot {model.name!r}: "
             f"{residual[worst]:.3g} (m or rad) are missing; start from a q nearer to one that is closed"
             + ("" if mobile.all() else ", or hold fewer joints")
         )
@@ -150,9 +150,8 @@ def _rows(compiled: Programs, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray,
     return rows["residual"][0], rows["J"][0]
 
 
-def _name(compiled: Programs, number: int) -> str:
+def loop_name(system: System, number: int) -> str:
     """The name of the loop or constraint that an equation belongs to."""
-    system = compiled.system
     parts = [(closure.name, closure.count) for closure in system.model.closures]
     parts += [(each.constraint.name, each.constraint.count) for each in system.constraints if each.element is not None]
     for name, count in parts:
