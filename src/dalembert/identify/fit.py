@@ -16,7 +16,7 @@ from .columns import INERTIAL, NONNEGATIVE, Columns, columns
 from .compression import Compressed, Samples, compress
 from .doubt import Doubt
 from .fitted import Fit, Log, samples_of
-from .hulls import hull_bounds
+from .hulls import Extent, extent, hull_bounds
 
 METHODS = ("least-squares", "weighted", "total", "instrumental", "physical", "simulation")
 # Strength of the prior in units of the noise: of whole bodies, and of their masses alone, which motions hardly show.
@@ -27,6 +27,7 @@ FEW, FAR, MOST = 0.01, 10.0, 0.5
 # An offset is not told from a weight where bodies imitate it but for this share, and where, for so much of the torque,
 # their parameters need to change by no more than that.
 CONFUSED, WEIGHTY, CHANGED = 0.01, 0.1, 0.2
+BEYOND = 1e-3  # [m]: by which a centre of mass is outside the shapes, to be told
 KEPT = 1e-3  # relative error of a fixed or tied parameter that counts as kept
 
 
@@ -169,6 +170,14 @@ def possible_fit(
         f"no body can have the inertia that the file gives {name!r}: the prior is a possible one near it"
         for name in names
     ]
+    extents = [extent(parameters.robot, body) for body in parameters.bodies]
+    for k, bounds in enumerate(extents):
+        if bounds is not None and (beyond := bounds.outside(bodies[k, 1:4] / bodies[k, 0])) > BEYOND:
+            name = parameters.robot.model.bodies[parameters.bodies[k]].name
+            notes.append(
+                f"the file's centre of mass of {name!r} lies {100 * beyond:.2g} cm outside its shapes: the fit may put "
+                "it as far out"
+            )
     R, z, _ = data.stacked(sigma)
     entropic = prior == "entropic"
     scale = _size(bodies)
@@ -177,7 +186,7 @@ def possible_fit(
         z,
         len(bodies),
         bodies.ravel(),
-        _bounds(parameters, bodies),
+        _bounds(parameters, bodies, extents),
         strength=BODY_STRENGTH * strength if entropic else 0.0,
         mass_strength=MASS_STRENGTH * strength if entropic else 0.0,
         weight=0.0 if entropic else strength,
@@ -251,18 +260,19 @@ def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
     return [f"below zero, and 0 in the robot: {', '.join(low)}; method='physical' keeps them possible"] if low else []
 
 
-def _bounds(parameters: Columns, bodies: np.ndarray) -> np.ndarray:
+def _bounds(parameters: Columns, bodies: np.ndarray, extents: Sequence[Extent | None]) -> np.ndarray:
     """Rows that are ≥ 0: friction, rotors and springs; centres of mass within the hulls of their shapes."""
     rows = []
     for name in parameters.terms:
         if name in NONNEGATIVE:
             at = np.arange(parameters.size)[parameters.term(name)]
             rows.append(np.eye(parameters.size)[at])
-    for k, body in enumerate(parameters.bodies):
-        limits = hull_bounds(parameters.robot, body, bodies[k, 1:4] / bodies[k, 0])
-        block = np.zeros((len(limits), parameters.size))
-        block[:, len(INERTIAL) * k : len(INERTIAL) * k + 4] = limits
-        rows.append(block)
+    for k, bounds in enumerate(extents):
+        if bounds is not None:
+            limits = hull_bounds(bounds, bodies[k, 1:4] / bodies[k, 0])
+            block = np.zeros((len(limits), parameters.size))
+            block[:, len(INERTIAL) * k : len(INERTIAL) * k + 4] = limits
+            rows.append(block)
     return np.concatenate(rows) if rows else np.zeros((0, parameters.size))
 
 
