@@ -1,13 +1,16 @@
 """Loads and friction from simulated logs of robots that have them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dalembert import DalembertError, identify, load
+from faulty_logs import motion_of
 from simulated import SimulatedLog, log_of, with_friction
 
 MASS = 0.02  # of a payload found from torques with noise
-COM = 5e-3  # of its centre of mass [m]
+COM = 8e-3  # of its centre of mass [m]: three deviations of 0.5 kg beside 0.3 N·m of noise in either log
 COULOMB = 0.02  # of friction found from a sweep of speeds with noise
 NEAR_REST = 0.03  # of what only the slowest, or the fastest, speeds show
 EXACT_CURVE = 0.01  # of friction from torques without noise: the Stribeck speed is searched on a grid
@@ -26,7 +29,7 @@ def motion(robot):
 
 @pytest.mark.parametrize("mass", [0.5, 5.0])
 def test_payload(robot, motion, mass):
-    """Mass within 2 %, centre of mass within 5 mm, beside a torque noise of 0.3 N·m."""
+    """Mass within 2 %, centre of mass within 8 mm, beside a torque noise of 0.3 N·m."""
     truth = with_friction(robot)
     com = (0.02, -0.03, 0.06)
     loaded = truth.edit().payload(mass, frame="tool0", com=com).done()
@@ -36,6 +39,7 @@ def test_payload(robot, motion, mass):
     assert payload.mass == pytest.approx(mass, rel=MASS)
     np.testing.assert_allclose(payload.com, com, atol=COM)
     assert abs(payload.mass - mass) < 4.0 * payload.deviation[0]
+    assert np.all(np.abs(payload.com - com) < 4.0 * payload.deviation[1:4] / mass)
     tau = payload.robot.inverse_dynamics(motion.q, motion.v, motion.a)
     assert np.abs(tau - loaded.inverse_dynamics(motion.q, motion.v, motion.a)).max() < 2.0
 
@@ -130,3 +134,54 @@ def test_fast_sweeps_are_not_lumped_together():
     log.tau = -log.tau
     with pytest.raises(DalembertError, match=r"pushes with the motion.*turn its sign round"):
         identify.friction_sweep(robot.edit().gravity((0.0, 0.0, 0.0)).done(), log)
+
+
+GAINS = np.array([12.0, 12.0, 12.0, 10.7, 10.7, 10.7])
+KNOWN = 0.02  # of gains from two logs with noise
+CENTRE = (0.02, 0.1, 0.05)
+
+
+def currents(seeds, loads, motion=motion_of, noise=0.1):
+    """Logs of currents of a UR10e, without and with loads."""
+    robot = load("ur10e")
+    logs = []
+    for seed, mass in zip(seeds, loads, strict=True):
+        arm = with_friction(robot)
+        arm = arm.edit().payload(mass, frame="tool0", com=CENTRE).done() if mass else arm
+        t, q, v, a = motion(robot, seed)
+        tau = arm.inverse_dynamics(q, v, a) + noise * np.random.default_rng(seed).normal(size=q.shape)
+        logs.append(SimulatedLog(t, q, v, a, tau / GAINS))
+    return robot, logs
+
+
+def test_gains_do_not_take_a_centre_of_mass_that_was_not_given_as_zero():
+    robot, logs = currents((1, 2), (0.0, 4.0))
+    found = identify.drive_gains(robot, *logs, mass=4.0, frame="tool0")
+    assert found.seen.all()
+    np.testing.assert_allclose(found.gains, GAINS, rtol=KNOWN)
+    assert np.all(np.abs(found.gains - GAINS) < 4.0 * found.deviation)
+    np.testing.assert_allclose(found.com, CENTRE, atol=COM)
+
+
+def test_gains_that_gravity_cannot_see_are_not_known():
+    """At rest in many poses: the vertical pan joint carries nothing, with the load or without."""
+
+    def poses(robot, seed):
+        q = robot.random(np.random.default_rng(seed), 400)
+        return np.arange(400.0), q, np.zeros_like(q), np.zeros_like(q)
+
+    robot, logs = currents((1, 2), (0.0, 4.0), poses)
+    found = identify.drive_gains(robot, *logs, mass=4.0, frame="tool0")
+    assert not found.seen[0] and np.isnan(found.gains[0]) and np.isinf(found.deviation[0])
+    assert "shoulder_pan_joint   not known" in found.table()
+    assert found.seen[1] and found.gains[1] == pytest.approx(GAINS[1], rel=KNOWN)
+
+
+def test_the_deviation_of_a_payload_includes_that_of_the_gains():
+    robot, logs = currents((1, 2, 3), (0.0, 4.0, 2.5))
+    gains = identify.drive_gains(robot, *logs[:2], mass=4.0, frame="tool0")
+    rough = replace(gains, gains=1.05 * gains.gains, deviation=0.05 * gains.gains)  # calibrated to 5 %
+    sure = identify.payload(robot, logs[0], logs[2], frame="tool0", gains=gains)
+    unsure = identify.payload(robot, logs[0], logs[2], frame="tool0", gains=rough)
+    assert abs(sure.mass - 2.5) < 4.0 * sure.deviation[0]
+    assert sure.deviation[0] < abs(unsure.mass - 2.5) < 4.0 * unsure.deviation[0]

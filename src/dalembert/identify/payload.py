@@ -16,7 +16,8 @@ from .columns import INERTIAL
 from .compression import triangle
 from .fit import fit
 from .fitted import Fit, Log
-from .least_squares import column_scale, independent_pieces, jackknife, unseen
+from .gains import DriveGains
+from .least_squares import SEEN, column_scale, independent_pieces, jackknife, unseen
 
 SIZE = 0.05  # radius of gyration [m] of the prior body: that of a thing one can hold
 CERTAIN = 4.0  # standard deviations below zero at which a mass is no noise
@@ -43,18 +44,28 @@ class Payload:
         return f"<Payload at {self.frame!r}: {self.mass:.4g} ± {1.96 * self.deviation[0]:.2g} kg, com ({com}) m>"
 
 
-def payload(robot: Robot, log_empty: Log, log_loaded: Log, *, frame: str | None = None, check: bool = True) -> Payload:
+def payload(
+    robot: Robot,
+    log_empty: Log,
+    log_loaded: Log,
+    *,
+    frame: str | None = None,
+    gains: DriveGains | None = None,
+    check: bool = True,
+) -> Payload:
     """The load that a robot holds at a frame (default: the tool at the end of the longest chain).
 
     The log without load gives the robot's own parameters and friction; what the other needs beyond them is the load.
-    Both logs should show the same kind of motion, with the wrist turning.
+    Both logs should show the same kind of motion, with the wrist turning. gains: of the drives, where the logs' tau are
+    currents; joints of which the gain is not known are left out, and the errors of the others are in the deviations.
     """
     place = tool_frame(robot.model, frame)
-    empty = fit(robot, log_empty, check=check)
-    return payload_beyond(empty, log_loaded, place.name)
+    if gains is not None:
+        log_empty, log_loaded = gains.torques(log_empty), gains.torques(log_loaded)
+    return payload_beyond(fit(robot, log_empty, check=check), log_loaded, place.name, gains)
 
 
-def payload_beyond(empty: Fit, log: Log, frame: str) -> Payload:
+def payload_beyond(empty: Fit, log: Log, frame: str, gains: DriveGains | None = None) -> Payload:
     """The load at a frame that a log shows beyond a fit without load."""
     columns = empty.columns
     place = columns.robot.model.frame(frame)
@@ -85,9 +96,32 @@ def payload_beyond(empty: Fit, log: Log, frame: str) -> Payload:
     load = Inertia.from_parameters(solution.x[:10])
     seen = load.transform(place.placement.inverse())
     deviation = _deviation(full, np.nan_to_num(beyond), used, R[:size, :size], solution.x)[:10]
+    rows = np.where(used[:, :, None], full, 0.0)
+    inverse = np.linalg.pinv(np.einsum("tjc,tjd->cd", rows, rows), rcond=SEEN**2, hermitian=True)
+    variance = deviation**2 + _from_robot(empty, rows, inverse, columns.matrix(q, v, a))[:10]
+    if gains is not None:
+        variance += _from_gains(gains, rows, inverse, np.where(used, beyond, 0.0))[:10]
     heavier = columns.robot_with(empty.x).edit()
     heavier.payload(float(load.mass), frame=frame, com=tuple(seen.com), inertia=seen.about_com())
-    return Payload(frame, float(load.mass), np.asarray(seen.com), seen.about_com(), deviation, heavier.done())
+    return Payload(frame, float(load.mass), np.asarray(seen.com), seen.about_com(), np.sqrt(variance), heavier.done())
+
+
+def _from_robot(empty: Fit, rows: np.ndarray, inverse: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Variance of each parameter of the rows (T, nv, n) from the error of the robot's own, fitted without load.
+
+    inverse (n, n): of the normal equations of the rows; W (T, nv, size): the regressor of the robot.
+    """
+    chosen = [k for k, seen in zip(empty.base.independent, empty.seen, strict=True) if seen]
+    changes = inverse @ np.einsum("tjc,tjd->cd", rows, W[:, :, chosen] / empty.sigma[:, None])
+    covariance = empty.covariance[np.ix_(empty.seen, empty.seen)]
+    return np.asarray(np.einsum("cd,de,ce->c", changes, covariance, changes))
+
+
+def _from_gains(gains: DriveGains, rows: np.ndarray, inverse: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    """The same from the errors of the gains, which scale what each joint's torque (T, nv) is beyond the robot's own."""
+    relative = np.where(gains.seen, gains.deviation / np.abs(gains.gains), 0.0)
+    changes = np.einsum("tjc,tj->jc", rows, beyond) @ inverse * relative[:, None]
+    return np.asarray(np.sum(changes**2, axis=0))
 
 
 def _deviation(full: np.ndarray, beyond: np.ndarray, used: np.ndarray, R: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -61,40 +61,65 @@ def doubts(data: Compressed, log: Samples, listed: Sequence[Doubt] = ()) -> list
     return [*kept, Doubt(names[k], what, CURE, serious=False)]
 
 
-def relative_scales(data: Compressed, log: Samples) -> Scales:
-    """The scales of the torques of a log, whose triangles are the data, to that of the strongest.
+class Piece(NamedTuple):
+    """The rows of one joint, k (A x + known) = tau, as a triangle: [A | known | tau] (r, n + 2), and how many rows."""
 
-    Gauss-Newton on x and k together, from the x nearest to the file's with all k = 1.
+    factor: np.ndarray
+    rows: int
+
+
+class Fitted(NamedTuple):
+    """x (n,), scales k (nv,), the deviations of their logarithms for independent errors, infinite where not shown."""
+
+    x: np.ndarray
+    scales: np.ndarray
+    deviations: np.ndarray
+
+
+def fitted(pieces: Sequence[Piece], x: np.ndarray, scales: np.ndarray, free: np.ndarray) -> Fitted:
+    """Scales and parameters together by Gauss-Newton, from those given; free (nv,): which scales are unknown.
+
+    Errors are those of tau, as they are in a log: a gain on its side of the equation would come out too small.
     """
-    nv, size, squares = len(data.factors), data.columns.size, data.torque_squares
-    logs, deviations, left = np.zeros(nv), np.full(nv, np.inf), np.ones(nv)
-    if not squares.any():
-        return Scales(logs, deviations, left)
-    strongest = int(np.argmax(squares))
-    others = np.delete(np.arange(nv), strongest)
-    units = np.array([_noise(data, k) for k in range(nv)])
-    R, z, _ = data.stacked(units)
-    x = nearest(R, z, data.columns.prior())
+    n, count = len(x), len(pieces)
+    units = np.array([_noise(pieces, k) for k in range(count)])
+    unknown = np.append(np.ones(n, bool), free)
+    deviations = np.full(count, np.inf)
     for _ in range(ITERATIONS):
-        R = triangle(np.concatenate([_rows(data, k, x, np.exp(logs[k]), units[k]) for k in range(nv)]))
-        A, b = np.delete(R[:, :-1], size + strongest, axis=1), R[:, -1]
-        scale, visible = column_scale(A)
-        U, values, Vt = np.linalg.svd(np.where(visible, A, 0.0) / scale, full_matrices=False)
+        stack = [_rows(piece, x, scales[k], units[k], k, count) for k, piece in enumerate(pieces)]
+        R = triangle(np.concatenate(stack))
+        A, b = R[:, :-1][:, unknown], R[:, -1]
+        size, visible = column_scale(A)
+        U, values, Vt = np.linalg.svd(np.where(visible, A, 0.0) / size, full_matrices=False)
         kept = values > SEEN * values[0]
-        step = (Vt[kept].T @ ((U.T @ b)[kept] / values[kept])) / scale
-        spread = (np.sqrt(np.sum((Vt[kept] / values[kept][:, None]) ** 2, axis=0)) / scale)[size:]
-        seen = (np.sum(Vt[~kept] ** 2, axis=0)[size:] < 1e-6) & visible[size:]
-        rest = float(np.sum((A @ step - b) ** 2)) / max(float(data.rows.sum()) - size, 1.0)
-        x = x + step[:size]
-        logs[others] += np.where(seen, np.clip(step[size:], -LONGEST, LONGEST), 0.0)
-    errors = _errors(data, log, x, np.exp(logs)) / units
-    deviations[others] = np.where(seen, np.sqrt(max(rest, 1.0) * memory(errors)) * spread, np.inf)
-    deviations[strongest] = float(np.min(deviations[others], initial=np.inf))
-    for k, factor in enumerate(data.factors):
-        left[k] = np.linalg.norm(_rows(data, k, x, np.exp(logs[k]), 1.0)[:, -1]) / max(
-            float(np.linalg.norm(factor[:, -1])), 1e-300
-        )
-    return Scales(logs, deviations, left)
+        step = (Vt[kept].T @ ((U.T @ b)[kept] / values[kept])) / size
+        spread = (np.sqrt(np.sum((Vt[kept] / values[kept][:, None]) ** 2, axis=0)) / size)[n:]
+        seen = (np.sum(Vt[~kept] ** 2, axis=0)[n:] < 1e-6) & visible[n:]
+        rest = float(np.sum((A @ step - b) ** 2)) / max(sum(piece.rows for piece in pieces) - n, 1)
+        x = x + step[:n]
+        scales = scales.copy()
+        scales[free] *= np.where(seen, np.exp(np.clip(step[n:], -LONGEST, LONGEST)), 1.0)
+        deviations[free] = np.where(seen, np.sqrt(max(rest, 1.0)) * spread, np.inf)
+    return Fitted(x, scales, deviations)
+
+
+def relative_scales(data: Compressed, log: Samples) -> Scales:
+    """The scales of the torques of a log, whose triangles are the data, to that of the strongest."""
+    nv, size, squares = len(data.factors), data.columns.size, data.torque_squares
+    if not squares.any():
+        return Scales(np.zeros(nv), np.full(nv, np.inf), np.ones(nv))
+    pieces = [
+        Piece(np.insert(factor, size, 0.0, axis=1), int(rows))
+        for factor, rows in zip(data.factors, data.rows, strict=True)
+    ]
+    units = np.array([_noise(pieces, k) for k in range(nv)])
+    R, z, _ = data.stacked(units)
+    free = np.arange(nv) != int(np.argmax(squares))
+    x, scales, deviations = fitted(pieces, nearest(R, z, data.columns.prior()), np.ones(nv), free)
+    deviations = deviations * np.sqrt(memory(_errors(data, log, x, scales) / units))
+    deviations[~free] = np.min(deviations[free], initial=np.inf)
+    left = [np.linalg.norm(_rows(piece, x, scales[k], 1.0, k, nv)[:, -1]) for k, piece in enumerate(pieces)]
+    return Scales(np.log(scales), deviations, np.array(left) / np.sqrt(np.maximum(squares, 1e-300)))
 
 
 def _errors(data: Compressed, log: Samples, x: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -105,20 +130,19 @@ def _errors(data: Compressed, log: Samples, x: np.ndarray, scales: np.ndarray) -
     return np.where(part.counted(), left, 0.0)
 
 
-def _rows(data: Compressed, k: int, x: np.ndarray, scale: float, unit: float) -> np.ndarray:
-    """(rows, size + nv + 1): slopes of scale · W x in x and in the logarithms of the scales, and what is left over."""
-    factor, size = data.factors[k], data.columns.size
-    A, modelled = factor[:, :size], scale * (factor[:, :size] @ x)
-    block = np.zeros((len(factor), size + len(data.factors) + 1))
-    block[:, :size], block[:, size + k], block[:, -1] = scale * A, modelled, factor[:, size] - modelled
+def _rows(piece: Piece, x: np.ndarray, scale: float, unit: float, k: int, count: int) -> np.ndarray:
+    """(r, n + count + 1): slopes of k (A x + known) in x and in the logarithms of the scales, and what is left over."""
+    A, modelled = piece.factor[:, : len(x)], scale * (piece.factor[:, : len(x)] @ x + piece.factor[:, -2])
+    block = np.zeros((len(A), len(x) + count + 1))
+    block[:, : len(x)], block[:, len(x) + k], block[:, -1] = scale * A, modelled, piece.factor[:, -1] - modelled
     return block / unit
 
 
-def _noise(data: Compressed, k: int) -> float:
-    """Root mean square of what no parameters explain of a joint's torque."""
-    A, b = data.factors[k][:, : data.columns.size], data.factors[k][:, -1]
+def _noise(pieces: Sequence[Piece], k: int) -> float:
+    """Root mean square of what no parameters and no scale explain of a joint's torque."""
+    A, b = pieces[k].factor[:, :-1], pieces[k].factor[:, -1]
     scale, visible = column_scale(A) if len(A) else (np.ones(A.shape[1]), np.zeros(A.shape[1], bool))
     x = np.linalg.lstsq(np.where(visible, A, 0.0) / scale, b, rcond=SEEN)[0]
     left = b - np.where(visible, A, 0.0) @ (x / scale)
-    least = TRACE * np.sqrt(float(data.torque_squares.max()) / max(int(data.rows.max()), 1))
-    return max(float(np.sqrt(left @ left / max(int(data.rows[k]), 1))), float(least))
+    strongest = max(float(np.linalg.norm(piece.factor[:, -1])) / np.sqrt(max(piece.rows, 1)) for piece in pieces)
+    return max(float(np.sqrt(left @ left / max(pieces[k].rows, 1))), TRACE * strongest)
