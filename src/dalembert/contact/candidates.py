@@ -195,7 +195,7 @@ def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, Nam
             f"contact: robot {model.name!r} has no collision shapes: add some with ModelBuilder.add_geometry(…, "
             "role='collision'), or load a file that has them"
         )
-    _check_names(contact, shapes)
+    check_names(contact, shapes)
     laws = Laws(contact, weight=STANDARD_GRAVITY * sum(body.inertia.mass for body in model.bodies))
     laws.check_names(shape.side for shape in shapes)
     pairs: list[tuple[NamedShape, NamedShape | None]] = []
@@ -275,7 +275,8 @@ def in_the_ground(model: Model, contact: Contact, q: np.ndarray) -> list[str]:
     ]
 
 
-def _check_names(contact: Contact, shapes: list[NamedShape]) -> None:
+def check_names(contact: Contact, shapes: Sequence[Any]) -> None:
+    """Raise an error that names a body or shape of the pairs which does not exist."""
     known = sorted({GROUND}.union(*(shape.all_names for shape in shapes)))
     for name in (name for pair in contact.listed_pairs for name in pair):
         if name not in known:

@@ -12,9 +12,9 @@ import numpy as np
 from dalembert.algorithms import poses
 from dalembert.collision import Ground, Hull, as_ground, hull
 from dalembert.collision.hulls import stated_hull
-from dalembert.contact.candidates import WORLD, matches, moves, named_points, named_shapes
+from dalembert.contact.candidates import WORLD, check_names, matches, moves, named_points, named_shapes
 from dalembert.contact.contact import DEFAULTS, GROUND, Contact
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Surface
 from dalembert.model.mujoco import HeightMap, Mujoco, MujocoPair, Softness
@@ -131,7 +131,7 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
     ]
     if contact.terrain is None:  # a terrain replaces the file's height fields
         shapes += [Solid(x.name, x.link, None, x, x.placement, x.surface) for x in mujoco.height_maps]
-    _check_names(contact, shapes)
+    check_names(contact, shapes)
     if not mujoco.option.contacts:
         return ()
     weights = mobility(model)
@@ -158,13 +158,6 @@ def _floor(model: Model, contact: Contact) -> list[Solid]:
         return []
     placement = Pose(np.eye(3), np.array([0.0, 0.0, float(contact.ground or 0.0)]))
     return [Solid(GROUND, GROUND, None, Plane(NORMAL), placement, Surface())]
-
-
-def _check_names(contact: Contact, shapes: list[Solid]) -> None:
-    known = sorted(set().union(*(shape.all_names for shape in shapes)))
-    for name in (name for pair in contact.listed_pairs for name in pair):
-        if name != GROUND and name not in known:
-            raise unknown("body or shape", name, known, "Contact: pairs")
 
 
 def _parameters(shape: Solid) -> MujocoContact:

@@ -16,6 +16,7 @@ from dalembert.algorithms.actuation import transmission
 from dalembert.algorithms.free_bodies import turning
 from dalembert.contact.rows import point_motion
 from dalembert.linear import sparse_product
+from dalembert.linear.zeros import is_zero
 from dalembert.math import sqrt, where
 from dalembert.model import Actuator, Body, Frame, Model
 from dalembert.model.mujoco import Mujoco, MujocoEquality, MujocoJoint, MujocoTendon, Softness
@@ -68,7 +69,20 @@ class BallRow:
         return angle, rates
 
 
-Row = JointRow | TendonRow | BallRow
+@dataclass(frozen=True)
+class FreedomRow:
+    """One velocity of a joint with several, which has no coordinate."""
+
+    freedom: int
+
+    def at(self, model: Model, q: np.ndarray) -> Coordinate:
+        """Return 0 and the rates."""
+        rates = np.zeros(model.nv, object)
+        rates[self.freedom] = 1.0
+        return 0.0, rates
+
+
+Row = JointRow | TendonRow | BallRow | FreedomRow
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,7 @@ class SoftLimitRow:
             (_, low), (_, high) = sides
             sides = [(where(low < high, 1.0, -1.0), where(low < high, low, high))]
         for sign, distance in sides:
-            J = np.array([sign * r if not _is_nothing(r) else 0.0 for r in rates], object)[None]
+            J = np.array([sign * r if not is_zero(r) else 0.0 for r in rates], object)[None]
             deep = distance - self.margin
             yield simple_block("limit", J, v, [deep], deep, self.softness, [self.weight], shortest, deep < 0.0)
 
@@ -108,22 +122,6 @@ class SoftFrictionRow:
     def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
         """One row."""
         J = np.array(self.row.at(model, q)[1], object)[None]
-        yield simple_block("friction", J, v, [0.0], 0.0, self.softness, [self.weight], shortest, most=self.most)
-
-
-@dataclass(frozen=True)
-class FreedomFriction:
-    """A force up to `most` against one velocity of a joint with several."""
-
-    freedom: int
-    most: float
-    softness: Softness
-    weight: float
-
-    def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
-        """One row."""
-        J = np.zeros((1, model.nv), object)
-        J[0, self.freedom] = 1.0
         yield simple_block("friction", J, v, [0.0], 0.0, self.softness, [self.weight], shortest, most=self.most)
 
 
@@ -147,7 +145,7 @@ class SoftLaw:
         if self.other is not None:
             y, rates = self.other.at(model, q)
             value, slope = _polynomial(self.coefficients, y - self.other_reference)
-            J = np.array([a if _is_nothing(b) else a - slope * b for a, b in zip(J, rates, strict=True)], object)
+            J = np.array([a if is_zero(b) else a - slope * b for a, b in zip(J, rates, strict=True)], object)
         missed = x - self.reference - value
         yield simple_block("equal", J[None], v, [missed], missed, self.softness, [self.weight], shortest)
 
@@ -193,7 +191,7 @@ class SoftTie:
         yield block._replace(reference=block.reference - drift)
 
 
-Soft = SoftLimitRow | SoftFrictionRow | FreedomFriction | SoftLaw | SoftTie
+Soft = SoftLimitRow | SoftFrictionRow | SoftLaw | SoftTie
 
 
 def _half(turn: np.ndarray) -> np.ndarray:
@@ -210,10 +208,6 @@ def _half_bias(turn: np.ndarray, R_b: np.ndarray, w: np.ndarray, w_b: np.ndarray
     u = R_b.T @ w
     turning_rate = np.concatenate([[-0.5 * (turn[1:] @ u)], _half(turn) @ u])
     return _half(turning_rate) @ u + _half(turn) @ (R_b.T @ (bias - cross(w_b, w)))
-
-
-def _is_nothing(x: Any) -> bool:
-    return isinstance(x, (int, float)) and x == 0
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> tuple[Any, Any]:
@@ -256,7 +250,8 @@ def _of_joint(body: Body, stated: MujocoJoint, mujoco: Mujoco, weights: Mobility
         yield SoftLimitRow(BallRow(joint.name), -np.inf, stated.largest_angle, stated.margin, stated.limit, weight)
     for k, level in enumerate(joint.friction):
         if level:
-            yield FreedomFriction(begin + k, float(abs(level)), stated.friction, float(weights.freedoms[begin + k]))
+            row, weight = FreedomRow(begin + k), float(weights.freedoms[begin + k])
+            yield SoftFrictionRow(row, float(abs(level)), stated.friction, weight)
 
 
 def _of_tendon(model: Model, tendon: MujocoTendon, weights: Mobility) -> Iterator[Soft]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.collision import FAR, Ground, Hull, ground_points, pair_points
 from dalembert.collision.hulls import TabledHull
+from dalembert.collision.lines import unit
 from dalembert.math import abs as absolute
 from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
@@ -28,6 +29,7 @@ from .capsule_box import capsule_box
 from .convex import POINTS, convex_points
 from .hulls import lowest_corners
 
+X_AXIS = np.array([1.0, 0.0, 0.0])
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
 # the first shape of a pair comes earlier; a terrain is not MuJoCo's
@@ -103,10 +105,6 @@ def _on_plane(normal: np.ndarray, origin: np.ndarray, p: np.ndarray, tangent: np
     return Point(distance, p - 0.5 * distance * normal, normal, tangent)
 
 
-def _plane_sphere(normal: np.ndarray, origin: np.ndarray, ball: Sphere, X: Pose) -> list[Point]:
-    return [_on_plane(normal, origin, X.p - ball.radius * normal)]
-
-
 def _plane_capsule(normal: np.ndarray, origin: np.ndarray, capsule: Capsule, X: Pose) -> list[Point]:
     axis = X.R[:, 2]
     ends = [X.p + sign * 0.5 * capsule.length * axis for sign in (1.0, -1.0)]
@@ -114,12 +112,6 @@ def _plane_capsule(normal: np.ndarray, origin: np.ndarray, capsule: Capsule, X: 
     upright = dot(across, across) < SHORT  # the axis then leaves no tangent
     tangent = where(upright, contact_axes(normal)[1], axis)
     return [_on_plane(normal, origin, end - capsule.radius * normal, tangent) for end in ends]
-
-
-def _plane_ellipsoid(normal: np.ndarray, origin: np.ndarray, ellipsoid: Ellipsoid, X: Pose) -> list[Point]:
-    stretched = ellipsoid.radii * (X.R.T @ normal)
-    lowest = X.p - X.R @ (ellipsoid.radii * stretched) / sqrt(dot(stretched, stretched))
-    return [_on_plane(normal, origin, lowest)]
 
 
 def _plane_box(normal: np.ndarray, origin: np.ndarray, box: Box, X: Pose) -> list[Point]:
@@ -158,9 +150,7 @@ def _plane_hull(normal: np.ndarray, origin: np.ndarray, hull: Hull | TabledHull,
 
 
 PLANE: dict[type, Callable[..., list[Point]]] = {
-    Sphere: _plane_sphere,
     Capsule: _plane_capsule,
-    Ellipsoid: _plane_ellipsoid,
     Box: _plane_box,
     Cylinder: _plane_cylinder,
     Hull: _plane_hull,
@@ -169,10 +159,7 @@ PLANE: dict[type, Callable[..., list[Point]]] = {
 
 
 def _spheres(p_a: np.ndarray, r_a: Any, p_b: np.ndarray, r_b: Any) -> Point:
-    difference = p_b - p_a
-    between = sqrt(dot(difference, difference))
-    normal = difference / where(between < SHORT, 1.0, between)
-    normal = where(between < SHORT, np.array([1.0, 0.0, 0.0]), normal)
+    between, normal = unit(p_b - p_a, X_AXIS)
     distance = between - r_a - r_b
     return Point(distance, p_a + (r_a + 0.5 * distance) * normal, normal)
 
