@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load, math
-from tolerances import COARSE_RUN, COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, TIGHT_RUN
+from tolerances import COARSE_RUN, COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, SETTLED, TIGHT_RUN
 
 GIVING_WAY = 3e-4  # bristles need about 1 ms to give way, 0.5 % of the way [m, m/s]
 STICKING = 2e-4  # creep of bristles under a load that rises [m/s]
@@ -147,6 +147,59 @@ def test_a_motor_gives_no_more_than_it_can() -> None:
     run = robot.simulate([0.0], [0.0], 2.0, np.array([100.0]), elements=[motor])
     stall, top, mass = 20.0, 3.0, MASS + 100.0 * 0.01
     np.testing.assert_allclose(run.v[:, 0], top * (1.0 - np.exp(-run.t * stall / (mass * top))), atol=DEFAULT_RUN)
+
+
+@pytest.mark.parametrize("integrator", ["rk45", "rodas", "semi-implicit"])
+def test_a_gear_takes_its_share_in_both_directions(integrator: str) -> None:
+    """A weight goes up evenly at 1/η of its weight, down evenly at η of it; what is lost is heat."""
+    robot, eta = block(axis=(0, 0, 1)), 0.6
+    motor = elements.Motor("slide", 1e3, 1e4, efficiency=eta)
+    weight, step = MASS * G, {"step": 1e-3} if integrator == "semi-implicit" else {}
+    for speed, command, heat in ((0.5, weight / eta, 1.0 / eta - 1.0), (-0.5, weight * eta, 1.0 - eta)):
+        run = robot.simulate([0.0], [speed], 2.0, [command], integrator, elements=[motor], **step)
+        np.testing.assert_allclose(run.v[:, 0], speed, atol=DEFAULT_RUN)
+        lost = run.energy.heat["Motor(slide)"][-1]
+        np.testing.assert_allclose(lost, heat * weight * abs(run.q[-1, 0]), rtol=DEFAULT_RUN)
+        assert abs(run.energy.residual[-1]) < DEFAULT_RUN * weight
+
+
+def test_a_gear_below_one_half_locks_itself() -> None:
+    """Without a command nothing is lost, and with one of half the weight a worm gear lets nothing sink: it creeps."""
+    robot = block(axis=(0, 0, 1))
+    worm = elements.Motor("slide", 1e3, 1e4, efficiency=0.4, slip_speed=1e-6)
+    held = robot.simulate([0.0], [0.0], 1.0, [0.5 * MASS * G], "rodas", elements=[worm], rtol=1e-6)
+    assert abs(held.v[-1, 0]) < 1e-6
+    free = robot.simulate([0.0], [0.0], 1.0, [0.0], elements=[worm])
+    np.testing.assert_allclose(free.v[-1, 0], -G, atol=DEFAULT_RUN)
+
+
+def test_a_winding_warms_up_to_its_limit() -> None:
+    """At k times the continuous torque the share is k² (1 − exp(−t/T)); then the limit falls to that torque."""
+    robot, k, T = block(damping=1e4), 3.0, 2.0
+    motor = elements.Motor("slide", 6.0, 1e6, gear=10.0, continuous=2.0, thermal_time=T)
+    run = robot.simulate([0.0], [0.0], 12.0, [100.0], elements=[motor])
+    warm = -T * np.log(1.0 - 0.95 / k**2)
+    before = run.t < warm - 0.01
+    assert before.sum() > 20
+    np.testing.assert_allclose(
+        run.states[before, 0], k**2 * (1.0 - np.exp(-run.t[before] / T)), atol=DEFAULT_RUN, rtol=DEFAULT_RUN
+    )
+    np.testing.assert_allclose(run.states[-1, 0], 1.0, atol=SETTLED)
+    np.testing.assert_allclose(run.v[-1, 0], 20.0 / 1e4, rtol=SETTLED)  # the damper feels the continuous torque
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"efficiency": 1.2}, "efficiency is 1.2, expected above 0 and at most 1"),
+        ({"efficiency": 0.0}, "efficiency is 0.0"),
+        ({"continuous": 1.0}, "belong together"),
+        ({"continuous": 3.0, "thermal_time": 1.0}, "more than stall_torque, 2"),
+    ],
+)
+def test_numbers_of_motors_are_checked(wrong, message) -> None:
+    with pytest.raises(DalembertError, match=message):
+        block().simulate([0.0], [0.0], 0.1, elements=[elements.Motor("slide", 2.0, 30.0, **wrong)])
 
 
 def test_a_body_falls_through_air_at_its_limit_speed() -> None:

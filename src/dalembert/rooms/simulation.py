@@ -66,7 +66,8 @@ def _run(
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
     a controller that runs at a rate and may keep a state. controls: the same of the robot's actuators (nu,), which turn
     them into torques; instead of torque. integrator: adaptive
-    "rk23", "rk45", "rk8", "merson", and for stiff systems "rodas" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
+    "rk23", "rk45", "rk8", "merson", for stiff systems "rodas" (to rtol, atol; with `step` they take fixed steps);
+    fixed steps "euler", "heun",
     "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
     "variational"; for mechanisms of free bodies "leapfrog" and "axis-angle"; or an `integrators.Integrator` of one's
     own. record [s]: states are kept this far apart; None: every step. With events,

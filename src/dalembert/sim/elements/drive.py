@@ -7,19 +7,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.math import maximum, minimum
+from dalembert.errors import DalembertError
+from dalembert.math import abs as absolute
+from dalembert.math import maximum, minimum, tanh, where
 from dalembert.model import Model
 
 from .base import Action, Element, Situation, above_zero, positive, single
 from .joint import depth, flank
 
+DERATING = 0.05  # share of the allowed rise of temperature over which the limit falls to the continuous torque
+
 
 @dataclass(frozen=True)
 class Motor(Element):
-    """Limits the commanded force of a joint to what its motor can give, and adds the inertia of its rotor.
+    """Limits the commanded force of a joint to what its motor can give, and adds rotor, losses of the gear, and heat.
 
     The line from stall_torque at rest to nothing at no_load_speed, both of the motor; gear: its turns per turn of the
-    joint; rotor_inertia [kg·m²], felt at the joint gear² times. The account is that of the force that was cut off.
+    joint; rotor_inertia [kg·m²], felt at the joint gear² times. efficiency of the gear, 0 … 1, in both directions: a
+    driving joint gets that share of the motor's force, a driven one hands on that share of its own; at rest it is a
+    friction that is smooth within slip_speed [rad/s or m/s] of the joint. continuous [N·m of the motor]: torque that it
+    stands for ever, with thermal_time [s], the time constant of its winding: the state is the share of the allowed rise
+    of temperature, and the last twentieth of it takes the limit down to `continuous`.
+
+    The account is that of the force that was cut off; losses of the gear are heat.
     """
 
     gives: ClassVar[bool] = True
@@ -30,24 +40,62 @@ class Motor(Element):
     no_load_speed: float
     gear: float = 1.0
     rotor_inertia: float = 0.0
+    efficiency: float = 1.0
+    slip_speed: float = 1e-3
+    continuous: float | None = None
+    thermal_time: float | None = None
+
+    @property
+    def loses(self) -> bool:  # type: ignore[override]
+        """Only in a gear that is not perfect."""
+        return self.efficiency < 1.0
 
     def prepared(self, model: Model) -> Model:
         """The joint with the rotor's inertia."""
         body = single(model, self.joint, self.label())
         positive(self.label(), stall_torque=self.stall_torque, rotor_inertia=self.rotor_inertia)
-        above_zero(self.label(), no_load_speed=self.no_load_speed, gear=abs(self.gear))
+        above_zero(self.label(), no_load_speed=self.no_load_speed, gear=abs(self.gear), slip_speed=self.slip_speed)
+        if not 0.0 < self.efficiency <= 1.0:
+            raise DalembertError(f"{self.label()}: efficiency is {self.efficiency!r}, expected above 0 and at most 1")
+        if (self.continuous is None) != (self.thermal_time is None):
+            raise DalembertError(f"{self.label()}: continuous and thermal_time belong together: give both, or neither")
+        if self.continuous is not None and self.thermal_time is not None:
+            above_zero(self.label(), continuous=self.continuous, thermal_time=self.thermal_time)
+            if self.continuous > self.stall_torque:
+                raise DalembertError(
+                    f"{self.label()}: continuous is {self.continuous:g}, more than stall_torque, {self.stall_torque:g}"
+                )
         joint = body.joint.with_values(armature=body.joint.armature + self.gear**2 * self.rotor_inertia)
         bodies = tuple(replace(b, joint=joint) if b.index == body.index else b for b in model.bodies)
         return replace(model, bodies=bodies)
 
+    def size(self, model: Model) -> int:
+        """The temperature of the winding, where it matters."""
+        return 0 if self.continuous is None else 1
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Cold."""
+        return np.zeros(self.size(model))
+
     def act(self, s: Situation) -> Action:
-        """The difference between the force that the motor can give and the command."""
+        """The difference between the force that the motor can give at the joint and the command."""
         body = s.model.joint(self.joint)
         (v,), (tau,) = s.v[body.v], s.tau[body.v]
         stall, share = self.stall_torque * abs(self.gear), v * abs(self.gear) / self.no_load_speed
         most, least = stall * minimum(maximum(1.0 - share, 0.0), 1.0), stall * minimum(maximum(1.0 + share, 0.0), 1.0)
-        cut = minimum(maximum(tau, -least), most) - tau
-        return Action({body.index: np.array([cut])}, given=cut * v)
+        if self.continuous is not None:
+            allowed = self.continuous * abs(self.gear)
+            warm = allowed + (stall - allowed) * minimum(maximum((1.0 - s.z[0]) / DERATING, 0.0), 1.0)
+            most, least = minimum(most, warm), minimum(least, warm)
+        force = minimum(maximum(tau, -least), most)
+        cut, loss, rate = force - tau, 0.0, np.zeros(0)
+        if self.efficiency < 1.0:
+            share = where(force * v > 0.0, 1.0 - self.efficiency, 1.0 / self.efficiency - 1.0)
+            loss = share * absolute(force) * tanh(v / self.slip_speed)
+        if self.continuous is not None and self.thermal_time is not None:
+            load = force / (self.continuous * abs(self.gear))
+            rate = np.array([(load * load - s.z[0]) / self.thermal_time])
+        return Action({body.index: np.array([cut - loss])}, rate=rate, lost=loss * v, given=cut * v)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ def why_and_what(
             f"either {system.soft.problem.room} (name the pairs that matter), or the step of {step:g} s is too long"
         )
     elif adapts:
-        remedy = f"forces may jump or blow up there; {advice.text}; try integrator='rodas', or 'implicit-midpoint' with that step"
+        stiff = "integrator='rodas', or 'implicit-midpoint' with that step"
+        remedy = f"forces may jump or blow up there; {advice.text}; try {stiff}"
     elif integrator.residual is not None:
         remedy = f"try a smaller step than {step:g} s; {advice.text}"
     else:
