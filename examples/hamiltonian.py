@@ -20,3 +20,12 @@ for _ in range(5000):  # p by −∂H/∂q, then q by ∂H/∂p: nearly a canoni
 exact = robot.simulate([0.5, 0.3], [0.0, 0.0], 0.5, record=0.5)
 print(f"after 0.5 s: q off by {np.abs(q - exact.q[-1]).max():.1e} rad, H by {abs(robot.hamiltonian(q, p) - H):.1e} J")
 assert np.abs(q - exact.q[-1]).max() < 1e-3
+
+# with damping and friction ẋ = (J − R) ∇H + (0, tau), and the ports are the velocities of the joints
+arm = load("2r").edit().set_joint("shoulder", damping=0.5).set_joint("elbow", friction=0.4).done()
+v, tau = np.array([1.0, -0.5]), np.array([2.0, 0.3])
+form = arm.port_hamiltonian(q, arm.generalized_momentum(q, v))
+lost = form.gradient @ form.dissipation @ form.gradient
+print(f"motors give {v @ tau:.3f} W, friction takes {lost:.3f} W, the energy changes by {v @ tau - lost:.3f} W")
+p_rate = ((form.structure - form.dissipation) @ form.gradient)[2:] + tau
+assert np.allclose(p_rate, arm.hamilton_equations(q, arm.generalized_momentum(q, v), tau).p_rate)

@@ -339,6 +339,7 @@ class Robot:
     hamiltonian = hamilton.hamiltonian
     hamiltonian_derivatives = hamilton.hamiltonian_derivatives
     hamilton_equations = hamilton.hamilton_equations
+    port_hamiltonian = hamilton.port_hamiltonian
 
     # ---- momentum, reactions, identification
 

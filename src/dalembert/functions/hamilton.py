@@ -13,6 +13,8 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.passive import dissipation
+from dalembert.math import abs as absolute
+from dalembert.math import where
 
 from .derivatives import coriolis_matrix
 from .dynamics import gravity, mass_matrix, open_tree
@@ -22,6 +24,8 @@ from .tangent import differentiated, pulled
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
+
+STILL = 1e-9  # [rad/s or m/s]: below it the slope of friction is that at rest
 
 
 class HamiltonRates(NamedTuple):
@@ -36,6 +40,18 @@ class HamiltonianDerivatives(NamedTuple):
 
     dq: np.ndarray
     dp: np.ndarray
+
+
+class PortHamiltonian(NamedTuple):
+    """ẋ = (J − R) ∇H + B u, y = Bᵀ ∇H in x = (q, p), q along velocities: B u = (0, tau), so that y = v.
+
+    gradient (…, 2nv): ∇H = (∂H/∂q, v). structure (…, 2nv, 2nv): J, skew: what exchanges energy and keeps it. dissipation
+    (…, 2nv, 2nv): R, symmetric and positive semidefinite, of damping and friction. So dH/dt = vᵀ tau − ∇Hᵀ R ∇H.
+    """
+
+    gradient: np.ndarray
+    structure: np.ndarray
+    dissipation: np.ndarray
 
 
 @quantity("nv")
@@ -75,3 +91,28 @@ def hamilton_equations(
     v = algorithms.inverse_mass_product(robot.model, q, p)
     rate = tau + coriolis_matrix(robot, q, v).T @ v - gravity(robot, q) - dissipation(robot.model, v)
     return HamiltonRates(v, rate)
+
+
+@quantity(
+    fields={"gradient": ("2 nv",), "structure": ("2 nv", "2 nv"), "dissipation": ("2 nv", "2 nv")},
+    refuses=open_tree,
+    differentiates=True,
+)
+def port_hamiltonian(robot: Robot, q: Configuration, p: Tangent, **keywords: Unpack[Keywords]) -> PortHamiltonian:
+    """∇H, J and R of the port-Hamiltonian form; see `PortHamiltonian`.
+
+    Where motors drive some joints only, B has their columns of (0, 1), and y their velocities.
+    """
+    model, n = robot.model, robot.nv
+    slopes = hamiltonian_derivatives(robot, q, p)
+    v, one = slopes.dp, np.eye(n)
+    J, R = np.zeros((2 * n, 2 * n), q.dtype), np.zeros((2 * n, 2 * n), q.dtype)
+    J[:n, n:], J[n:, :n] = one, -one
+    for body in model.independent:
+        if not body.joint.flat:
+            at = slice(n + body.v.start, n + body.v.stop)
+            for j, e in enumerate(np.eye(body.joint.nv)):  # column k of K(e_j) is the bracket [e_k, e_j]
+                J[at, n + body.v.start + j] = -(p[body.v] @ body.joint.displacement_rate(e))
+    moving = np.array([where(absolute(x) > STILL, x, STILL) for x in v])
+    R[range(n, 2 * n), range(n, 2 * n)] = dissipation(model, moving) / moving
+    return PortHamiltonian(np.concatenate([slopes.dq, v]), J, R)
