@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted
 from dalembert.functions.guards import function_call
@@ -20,6 +23,8 @@ from .result import Rollout
 from .rollout import crowded, named_result
 from .settings import RolloutSettings
 from .stepping import Stepping
+
+POLISHED = 1e-12  # [m/s] a solution to 1e-6 m/s has slopes that are wrong by some percent, or none
 
 Loss = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → a number
 
@@ -49,6 +54,7 @@ def rollout_gradient(
     model: Model, loss: Loss, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None
 ) -> RolloutGradient:
     """See `Robot.rollout_gradient`."""
+    settings = replace(settings, contact=_polished(settings.contact))
     plan, (q_way, e_way), rolled = _rolled(model, q, v, settings, threads)
     motions, stepping = plan.motions, plan.motions.stepping
     arguments = [np.asarray(x, float) for x in plan.arguments]
@@ -60,6 +66,7 @@ def rollout_gradient(
     batch = q_way.shape[:-2]
     seeds = [x.reshape(*batch, -1) for x in (values[..., 1 : 1 + nq], weights)]
     slopes = dict(zip(stepping.arguments, Adjoint(motions)(*arguments, *seeds, threads=threads), strict=True))
+    _refuse_none(slopes, rolled)
     in_q, in_v = slopes["q"], slopes["e"][..., :n]
     kept = stepping.system.layout.nz + stepping.memory_size  # of elements and controllers, which start from q and v
     if kept:
@@ -102,6 +109,30 @@ def _rolled(
         if not crowded(result.contacts):
             return plan, (q_way, e_way), result
         growth = plan.more_room
+
+
+def _polished(contact: Contact | None) -> Contact | None:
+    """A rigid contact whose solutions are those of its laws to rounding: slopes are of these, not of the iteration."""
+    if contact is None or contact.model != "rigid":
+        return contact
+    return replace(contact, tolerance=min(contact.tolerance, POLISHED))
+
+
+def _refuse_none(slopes: Mapping[str, np.ndarray], rolled: Rollout) -> None:
+    """Raise where a motion has no gradient."""
+    if all(np.isfinite(x).all() for x in slopes.values()):
+        return
+    bad = reduce(np.logical_or, [~np.isfinite(x).all(axis=-1) for x in slopes.values()])
+    number, contacts = int(np.argmax(np.ravel(bad))), rolled.contacts
+    if contacts is None:
+        raise DalembertError(f"rollout_gradient: motion {number} has no gradient: a slope in it is not a number")
+    steps = int(np.ravel(contacts.unsettled)[number])
+    missed = f"{steps} of its steps did not settle, " if steps else ""
+    raise DalembertError(
+        f"rollout_gradient: motion {number} has no gradient: {missed}in some step a contact is at the edge of its law, "
+        "between sticking and sliding, or a body turns on more points than it needs: start elsewhere, take fewer points "
+        "that touch at once, or model='compliant'"
+    )
 
 
 def _loss(model: Model, loss: Loss) -> Any:
