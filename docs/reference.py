@@ -39,7 +39,7 @@ OBJECTS = {
     "Simulation": ("Contact", "Run", "load_run", "Rollout", "Sampled", "Event", "Interrupted", "SimulationError"),
     "Logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),
     "Functions of your own": ("function", "quantity", "register_backend"),
-    "Other": ("zero_moment_point", "DalembertError"),
+    "Other": ("zero_moment_point", "DalembertError", "ImportFindingsWarning"),
 }
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .comparison.compare import compare
     from .contact import Contact
     from .editing import ModelEditor
-    from .errors import DalembertError
+    from .errors import DalembertError, ImportFindingsWarning
     from .execute import Interrupted, register_backend
     from .formats.ledger import Finding
     from .functions import kinds
@@ -50,6 +50,7 @@ __all__ = [
     "Event",
     "Finding",
     "FrameInfo",
+    "ImportFindingsWarning",
     "Inertia",
     "Interrupted",
     "Joint",
@@ -118,7 +119,7 @@ _NAMES = {
     "comparison": ("Comparison", "Difference", "compare"),
     "contact": ("Contact",),
     "editing": ("ModelEditor",),
-    "errors": ("DalembertError",),
+    "errors": ("DalembertError", "ImportFindingsWarning"),
     "execute": ("Interrupted", "register_backend"),
     "formats.ledger": ("Finding",),
     "functions": ("quantity",),

@@ -14,6 +14,10 @@ class DalembertError(ValueError):
     """Bad input: the message says where, what came, what was expected and what to do."""
 
 
+class ImportFindingsWarning(UserWarning):
+    """A robot's file of which physics was dropped, repaired or assumed, or is impossible: see `robot.import_log`."""
+
+
 def is_number(x: Any) -> TypeGuard[float]:
     """Whether x is a real number, of Python or NumPy; True and False are none."""
     return isinstance(x, Real) and not isinstance(x, bool)

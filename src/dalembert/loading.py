@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from .bundled import names as bundled_names
 from .bundled import path as bundled_path
-from .errors import DalembertError, unknown
+from .errors import DalembertError, ImportFindingsWarning, unknown
 from .functions.guards import function_call
 from .model import ModelBuilder as _ModelBuilder
 from .model import unopposed
@@ -48,6 +49,9 @@ def load(
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
     arguments: values of <xacro:arg name="…"/> in a xacro file.
+
+    Findings that concern physics, such as a negative mass or lengths in millimetres, are told by one warning for the
+    file (`ImportFindingsWarning`), and are in `import_log`, with all others.
     """
     from . import formats  # reads files, which needs an XML library
 
@@ -59,7 +63,15 @@ def load(
     ):
         return _mechanism(origin, base, arguments)
     options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
-    return Robot(*formats.read(origin, **options))
+    robot = Robot(*formats.read(origin, **options))
+    if physical := robot.physical_findings:
+        one = physical[0]
+        first = f"{one.where}: {one.what}; {one.action}"
+        count = "1 finding concerns" if len(physical) == 1 else f"{len(physical)} findings concern"
+        others = "" if len(physical) == 1 else ", such as"
+        said = f"{count} the physics of robot {robot.name!r}{others}: {first} (see robot.import_log)"
+        warnings.warn(said, ImportFindingsWarning, stacklevel=2)
+    return robot
 
 
 def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapping[str, Any] | None) -> Robot:

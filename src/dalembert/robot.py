@@ -88,15 +88,15 @@ class Robot:
         return None
 
     def __repr__(self) -> str:
-        return f"<Robot {self.name!r}: {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"
+        count = len(self.physical_findings)
+        noted = f", {count} physical {'finding' if count == 1 else 'findings'} in import_log" if count else ""
+        return f"<Robot {self.name!r}: {len(self.joints)} joints, nq={self.nq}, nv={self.nv}{noted}>"
 
     def _repr_html_(self) -> str:
         """The view in notebooks: the joints as a table, and how much the import noted."""
-        warnings = sum(finding.severity == "warning" for finding in self.import_log)
-        noted = f"; import: {warnings} warnings, see import_log" if warnings else ""
         from html import escape
 
-        return f"<p>{escape(repr(self))}{noted}</p>{html_table(self.model)}"
+        return f"<p>{escape(repr(self))}</p>{html_table(self.model)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.import_log)
@@ -156,6 +156,11 @@ class Robot:
     def actuators(self) -> tuple[Actuator, ...]:
         """Motors and servos of the robot's file, in the order of `controls`, which drive them."""
         return self.model.actuators
+
+    @property
+    def physical_findings(self) -> tuple[Finding, ...]:
+        """Findings of `import_log` that concern physics: what was dropped, repaired or assumed, or is impossible."""
+        return tuple(finding for finding in self.import_log if finding.severity == "warning")
 
     @property
     def motors(self) -> Motors:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError, ImportFindingsWarning, unknown
 from dalembert.loading import load
 from dalembert.logs import Trajectory, read_trajectory
 from dalembert.model import tool_frame
@@ -64,7 +66,14 @@ def open_robot(
     arg: Sequence[str] | None = None,
     strict: bool = False,
 ) -> Robot:
-    return load(source, base=base, mimic=mimic, strict=strict, arguments=dict(map(_argument, arg or ())))
+    """A robot of the command line; findings that concern its physics are one line on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ImportFindingsWarning)
+        robot = load(source, base=base, mimic=mimic, strict=strict, arguments=dict(map(_argument, arg or ())))
+    for warning in caught:
+        said = str(warning.message).replace("see robot.import_log", f"all: dalembert info {source}")
+        print(f"warning: {said}", file=sys.stderr)
+    return robot
 
 
 def open_robots(sources: Sequence[str], base: str | None, *, mimic: str, arg: Sequence[str] | None) -> list[Robot]:
