@@ -135,7 +135,7 @@ def test_another_entry_under_this_name(folder):
 
 def test_changed_algorithms_are_compiled_anew(folder, compilations, monkeypatch):
     quietly()
-    monkeypatch.setattr("dalembert.execute.program.own_code", lambda: "other sources")
+    monkeypatch.setattr("dalembert.execute.program.own_code", lambda *rooms: "other sources")
     quietly()
     assert len(compilations) == 2 and len(entries(folder)) == 2
 

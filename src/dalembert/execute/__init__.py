@@ -5,9 +5,10 @@ A `Program` is a traced function or loop with its identity; it runs on a backend
 program as users call it: any array, any batch, checked. Dividing a batch among threads (`batch`, `threads`), arrays of
 other libraries (`foreign`) and the key of the disk cache (`identity`) live here and nowhere else.
 
-In the order of reading: `program`, `identity`, `registry`; `host` → `batch`, `threads`; `device`; `call` → `arguments`,
-`memory`, `summary`; `foreign` → `jax_operator`, `torch_operator`; `interruption` (long loops in pieces), `recent` (what
-is kept for the next call like it), `stages` and `receding` (compiled loops of optimal control), `system` (the machine).
+In the order of reading: `program`, `identity`, `sources` (the package's own code), `registry`; `host` → `batch`,
+`threads`; `device`; `call` → `arguments`, `memory`, `summary`; `foreign` → `jax_operator`, `torch_operator`;
+`interruption` (long loops in pieces), `recent` (what is kept for the next call like it), `stages` and `receding`
+(compiled loops of optimal control), `system` (the machine).
 """
 
 from .arguments import (

@@ -1,54 +1,28 @@
 """The identity of compiled code: the package's code, the content of objects, and users' code.
 
 Machine code is kept on disk under a key that must change with everything that decides what it computes. Three parts:
-`own_code`, a digest of this package; `content`, the numbers and names in objects whose classes are the package's; and,
-wherever a class or a function is somebody else's, the graph that its trace gives (see `Program`), since only a trace
-sees everything. `code` is a digest of others' code for use within one process: it says whether an earlier trace can be
-used again, and answers None where something could change without being seen.
+`own_code`, a digest of the rooms of this package that take part (see `sources`); `content`, the numbers and names in
+objects whose classes are the package's; and, wherever a class or a function is somebody else's, the graph that its
+trace gives (see `Program`), since only a trace sees everything. `code` is a digest of others' code for use within one
+process: it says whether an earlier trace can be used again, and answers None where something could change unseen.
 """
 
 from __future__ import annotations
 
 import builtins
 import hashlib
-import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from opcode import opmap
-from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-PACKAGE = __package__.partition(".")[0]
-ROOT = Path(__file__).parent.parent
-# Rooms that read files or show results: they do not affect kernels. A new room counts until it is listed here.
-UNINVOLVED = {
-    "audit",
-    "bench",
-    "cli",
-    "comparison",
-    "demo.py",
-    "editing",
-    "equations",
-    "files.py",
-    "formats",
-    "identify",
-    "logs",
-    "report",
-    "bundled",
-    "rooms",
-    "sizing",
-    "tables",
-    "version.py",
-    "view",
-}
-_IMPORTED = time.time()
+from .sources import PACKAGE, own_code, room_of
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
 FIXED = {"builtins", "numpy", *sys.stdlib_module_names}  # modules whose classes change with their version only
@@ -118,53 +92,31 @@ BOOKKEEPING = {
 MOST = 5000  # objects examined before a piece of code counts as too large to be seen through
 
 
-@cache
-def own_code() -> str:
-    """Digest of the package's own code that decides what a kernel computes.
-
-    Code that was edited after it was imported belongs to this process alone.
-    """
-    digest, newest = hashlib.sha256(), 0.0
-    for path in sorted(_own_files(os.fspath(ROOT))):
-        with open(path, "rb") as file:
-            newest = max(newest, os.fstat(file.fileno()).st_mtime)
-            digest.update(file.read())
-    edited = f" edited {os.getpid()} {_IMPORTED}" if newest > _IMPORTED else ""
-    return digest.hexdigest() + edited
-
-
-def _own_files(folder: str, top: bool = True) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if top and entry.name in UNINVOLVED:
-                continue
-            if entry.name.endswith(".py"):
-                yield entry.path
-            elif entry.is_dir() and entry.name != "__pycache__":
-                yield from _own_files(entry.path, False)
-
-
 def is_own(x: type | Callable[..., Any]) -> bool:
     """Whether a class or function is the package's own."""
     return _root(x) == PACKAGE
 
 
 def content(*objects: Any) -> str | None:
-    """Digest of the content of objects; None where they hold classes or functions that are not the package's own."""
-    return _digest(objects, others=False)
+    """Digest of the content of objects, and of the code of their classes and functions.
+
+    None where they hold classes or functions that are not the package's own.
+    """
+    walk = _Walk(others=False)
+    digest = _digest(walk, objects)
+    return None if digest is None else f"{digest} {own_code(*walk.rooms)}"
 
 
 def code(*objects: Any) -> str | None:
     """Digest of the content of objects and of all code that they bring; None where not everything can be seen."""
-    return _digest(objects, others=True)
+    return _digest(_Walk(others=True), objects)
 
 
 class _Unseen(Exception):
     """Something that could change without being noticed."""
 
 
-def _digest(objects: tuple[Any, ...], others: bool) -> str | None:
-    walk = _Walk(others)
+def _digest(walk: _Walk, objects: tuple[Any, ...]) -> str | None:
     try:
         walk.visit(objects)
     except (_Unseen, RecursionError):
@@ -182,6 +134,7 @@ class _Walk:
     def __init__(self, others: bool) -> None:
         self.others = others
         self.words: list[str] = []  # all that was seen, in order
+        self.rooms: set[str] = set()  # of the package's own classes and functions that were seen
         self.seen: dict[int, tuple[int, Any]] = {}  # id → its number; the object is kept, lest its id is used again
 
     def add(self, *words: Any) -> None:
@@ -237,6 +190,7 @@ class _Walk:
     def _class(self, x: type) -> None:
         self.add("class", x.__module__, x.__qualname__)
         if _root(x) == PACKAGE:
+            self.rooms.add(room_of(x.__module__))
             return
         if _root(x) in FIXED:
             self._fixed(x.__module__, x.__name__)  # pathlib.Path reads files
@@ -295,6 +249,8 @@ class _Walk:
 
     def _instance(self, x: Any) -> None:
         kind = type(x)
+        if is_own(kind):
+            self.rooms |= {room_of(part.__module__) for part in (kind, *getattr(x, "types", ())) if is_own(part)}
         if isinstance(x, (staticmethod, classmethod)):
             self.add(kind.__name__)
             self.visit(x.__func__)
@@ -375,6 +331,7 @@ class _Walk:
     def _fixed(self, module: str, *names: str) -> None:
         """A module, and names in it, that change with its version only and compute from their arguments alone."""
         root, *inner = module.split(".")
+        self.rooms |= {room_of(module)} if root == PACKAGE else set()
         if root not in PURE | {PACKAGE} or not ELSEWHERE.isdisjoint((*inner, *names)):
             raise _Unseen
         self.add("fixed", module, *names)

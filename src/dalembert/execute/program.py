@@ -12,9 +12,9 @@ import numpy as np
 from dalembert.graph import Function, Loop
 
 from . import registry
-from .identity import own_code
 from .interruption import Interrupted, run_loop
 from .memory import empty
+from .sources import own_code, rooms_of
 
 if TYPE_CHECKING:
     from .host import Bound
@@ -42,9 +42,9 @@ class Program:
     """A function of named vectors, or a loop over one.
 
     sizes: of the inputs; shapes: of the outputs that come back, in their order (of a record, that of one pass). step:
-    traces the function; repetition: makes a loop of it. identity: text that, with the package's own code, determines
-    the program without a trace; None: it is traced now and known by its graph. lanes: states computed together, by
-    default as many as a vector of the processor holds; 1 is faster for loops over a single state.
+    traces the function; repetition: makes a loop of it. identity: text that, with the code of the rooms of `step`,
+    determines the program without a trace; None: it is traced now and known by its graph. lanes: states computed
+    together, by default as many as a vector of the processor holds; 1 is faster for loops over a single state.
     """
 
     def __init__(
@@ -62,8 +62,11 @@ class Program:
         self._step, self._function = step, None
         self._lock = threading.RLock()
         self._prepared: dict[str, tuple[Any, registry.Executable]] = {}
-        content = self.function().fingerprint() if identity is None else f"{name} {identity} {repetition}"
-        self.identity = f"{own_code()} {content}"
+        if identity is None:
+            self.identity = f"{own_code()} {self.function().fingerprint()}"
+        else:
+            described = f"{name} {identity} {repetition} {self.sizes} {self.shapes}"
+            self.identity = f"{own_code(*rooms_of(step))} {described}"
 
     _function: Function | Loop | None
 

@@ -18,7 +18,7 @@ from dalembert.linear.stages import LANES, StageLayout
 from dalembert.progress import Progress
 
 from .host import Bound
-from .identity import own_code
+from .sources import own_code
 
 _ADDRESS, _NUMBER, _FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _engines: dict[str, Any] = {}
