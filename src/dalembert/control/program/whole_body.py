@@ -13,6 +13,7 @@ from dalembert.execute import is_traced, real_array
 from dalembert.functions.guards import function_call
 from dalembert.model import motorized
 from dalembert.robot import Robot
+from dalembert.sim.system.unsolved import note
 
 from ..laws.law import Law
 from .assembly import Program, Settings, assembled
@@ -20,6 +21,7 @@ from .solution import SOLVERS, Solved, solve_levels, solve_with
 from .supports import Support
 from .tasks import Force, Situation, Task, check_goal
 
+NAME = "whole_body"  # in logs of runs
 MISSED = 1e-6  # of a row, relative to its length: what counts as kept
 
 
@@ -63,9 +65,15 @@ class WholeBody(Law):
         whole[self.mask] = tau
         return whole
 
+    @staticmethod
+    def _solved(program: Program) -> Solved:
+        solved = solve_levels(program)
+        note(NAME, solved.solved)
+        return solved
+
     def _ticked(self, t: Any, q: Any, v: Any, command: Any, active: Any) -> np.ndarray:
         program = self._program(t, q, v, command, active)
-        solved: Solved = solve_levels(program)
+        solved = self._solved(program)
         a = program.a.constant + program.a.slope @ solved.tau
         forces = program.forces.constant + program.forces.slope @ solved.tau
         return np.concatenate([self._full(solved.tau), a, forces, [solved.solved, solved.miss, solved.iterations]])
@@ -75,8 +83,10 @@ class WholeBody(Law):
         command = np.zeros(self.settings.command) if command is None else command
         active = np.ones(len(self.settings.supports)) if active is None else active
         if any(np.asarray(x).dtype == object for x in (t, q, v, command, active)):
-            return self._full(solve_levels(self._program(t, np.asarray(q), np.asarray(v), command, active)).tau)
-        return self.tick(t, q, v, command, active)[..., : self.robot.nv]
+            return self._full(self._solved(self._program(t, np.asarray(q), np.asarray(v), command, active)).tau)
+        x = self.tick(t, q, v, command, active)
+        note(NAME, x[..., -3])
+        return x[..., : self.robot.nv]
 
     # ---- compiled
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.execute import one_line
+from dalembert.interop import is_foreign
 from dalembert.robot import Robot
+
+from ..system.unsolved import Unsolved
 
 
 class Rollout(NamedTuple):
@@ -29,6 +33,14 @@ class Rollout(NamedTuple):
     def contacts(self) -> RolloutContacts | None:
         """The report of rigid contact; None: there was none."""
         return None
+
+    @property
+    def unsolved(self) -> dict[str, np.ndarray]:
+        """Programs in the law, such as "whole_body", and at how many recorded states (…,) no torques keep all rows.
+
+        Computed when it is asked for, of NumPy arrays and of controllers that keep no state. {}: of no program.
+        """
+        return {}
 
     def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
@@ -66,14 +78,29 @@ class WatchedRollout(Rollout):
     """A `Rollout` with the times of events, and how its contacts were solved for."""
 
     def __new__(
-        cls, t: Any, q: Any, v: Any, events: Any = None, contacts: RolloutContacts | None = None
+        cls,
+        t: Any,
+        q: Any,
+        v: Any,
+        events: Any = None,
+        contacts: RolloutContacts | None = None,
+        programs: Callable[..., list[Unsolved]] | None = None,
     ) -> WatchedRollout:
         self = super().__new__(cls, t, q, v)
-        self._times, self._contacts = events, contacts
+        self._times, self._contacts, self._programs = events, contacts, programs
         return self
 
     _times: Any
     _contacts: RolloutContacts | None
+    _programs: Callable[..., list[Unsolved]] | None
+
+    @property
+    def unsolved(self) -> dict[str, np.ndarray]:
+        """See `Rollout.unsolved`."""
+        if self._programs is None or is_foreign(self.q):
+            return {}
+        found = self._programs(self.t, np.asarray(self.q, float), np.asarray(self.v, float))
+        return {each.name: each.missed.sum(axis=-1) if np.ndim(self.t) else each.missed.astype(int) for each in found}
 
     @property
     def contacts(self) -> RolloutContacts | None:

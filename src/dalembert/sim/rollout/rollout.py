@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from dalembert.interop import is_foreign
 from dalembert.interop.kinds import library
 from dalembert.model import Model
 
+from ..system.sampled import Sampled
+from ..system.unsolved import counts, unsolved
 from .motions import Diverged, Motions, batch_of
 from .plan import planned
 from .result import Rollout, RolloutContacts, WatchedRollout
@@ -27,8 +30,16 @@ def rollout(
         plan = planned(model, q, v, settings, check, growth=growth)
         result = _result(plan.motions, plan.arguments, settings.record is None, threads, check)
         if any(map(is_foreign, plan.arguments)) or not crowded(result.contacts):
-            return result
+            return _with_programs(result, model, settings)
         growth = plan.more_room
+
+
+def _with_programs(result: Rollout, model: Model, settings: RolloutSettings) -> Rollout:
+    """The result, with what finds out at which states programs in the law have no solution."""
+    law = settings.torque if settings.controls is None else settings.controls
+    if not (callable(law) or isinstance(law, Sampled)) or not counts():
+        return result
+    return WatchedRollout(*result, result.events, result.contacts, partial(unsolved, model, law))
 
 
 def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:

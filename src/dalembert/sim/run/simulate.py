@@ -29,6 +29,7 @@ from ..system.planner import Planner
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import System
+from ..system.unsolved import counts, remarks
 from .advice import why_and_what
 from .chatter import Chatter
 from .compiled import Programs, programs
@@ -98,6 +99,7 @@ def _simulated(model: Model, q: Any, v: Any, settings: RunSettings, growth: int)
     _check_rigid(compiled)
     step, stepped = settings.even_step(method)
     run = _Simulation(compiled, torques, settings, step, events)
+    run.law = driving
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
     falls = settings.contact is not None or not _carried(compiled.system)
@@ -149,6 +151,8 @@ class _Simulation:
         called = self._called if torques.called and not self.held else None
         self.instants = Instants(compiled, self.engine, events, called)
         self.log, self.steps = list(torques.log), 0
+        self.law: Any = None  # what drives it, as it was given
+        self.counts = counts()  # of programs in laws, before the run
         self.about_ground: list[str] = []  # remarks on the ground at the start
         self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
         if self.held:
@@ -354,6 +358,7 @@ class _Simulation:
         contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
         touched = [] if contacts is None else contacts.log
         log = [*self.log, *self.instants.remarks, *touched]
+        log += remarks(system.model, self.law, self.counts, t, q, v)
         log += [*beyond_limits(system.model, system.elements, t, q, v, tau), *([unfinished] if unfinished else [])]
         return Run(
             system.model.name,

@@ -13,6 +13,7 @@ What drives it:
     sampled → sampling             controllers that run at rates, compiled into the step
     called_controllers             those that cannot be compiled: called between the legs of a run
     planner → planners             those that plan for many motions at once, between compiled pieces of steps
+    unsolved                       programs in laws that have no solution at some states
 
 A time step with impulses instead of events:
 
