@@ -45,7 +45,7 @@ class HamiltonianDerivatives(NamedTuple):
 class PortHamiltonian(NamedTuple):
     """ẋ = (J − R) ∇H + B u, y = Bᵀ ∇H in x = (q, p), q along velocities: B u = (0, tau), so that y = v.
 
-    gradient (…, 2nv): ∇H = (∂H/∂q, v). structure (…, 2nv, 2nv): J, skew: what exchanges energy and keeps it. dissipation
+    gradient (…, 2nv): ∇H = (∂H/∂q, v). structure (…, 2nv, 2nv): J, skew. dissipation
     (…, 2nv, 2nv): R, symmetric and positive semidefinite, of damping and friction. So dH/dt = vᵀ tau − ∇Hᵀ R ∇H.
     """
 

@@ -5,8 +5,8 @@ Each adds forces, may have states of its own, and has its accounts in the energy
 gives: rows, the set that they keep to, and the law of impacts.
 
 `base` comes first: what every element is. Then `joint`, `points`, `bushing`, `tendons` (springs and dampers), `limits`
-and `friction` (of joints), `drive` and `actuators` (motors), `fields` and `surroundings` (gravity, fluids), `holonomic`
-(conditions as expressions). `contact` → `patch_facts` and `soft` are the elements of `dalembert.Contact`.
+and `friction` (of joints), `drive` and `actuators` (motors), `fields`, `buoyancy`, `surroundings` (gravity, fluids),
+`holonomic` (conditions as expressions). `contact` → `patch_facts` and `soft` are the elements of `dalembert.Contact`.
 """
 
 from dalembert.contact.solver import Law
@@ -14,6 +14,7 @@ from dalembert.contact.solver import Law
 from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
 from .actuators import Actuators
 from .base import Action, Element, Situation
+from .buoyancy import Buoyancy
 from .bushing import Bushing, IndependentJoints
 from .drive import FlexibleJoint, Motor
 from .fields import CentralGravity, Drag, GravityField, Thruster
@@ -28,6 +29,7 @@ __all__ = [
     "Action",
     "Actuators",
     "Backlash",
+    "Buoyancy",
     "Bushing",
     "CentralGravity",
     "Constraint",
