@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import dalembert
 
 USES = {
     "stepper": "robot.stepper(1e-3, contact=contact)(q, v)",
@@ -19,6 +23,7 @@ def rooms_after(contact: str, uses: list[str]) -> list[str]:
     """Modules of the room that a fresh interpreter holds after these uses of the bundled quadruped."""
     code = f"""
 import sys
+from pathlib import Path
 import numpy as np
 from dalembert import Contact, load
 robot, contact = load("quadruped"), Contact({contact})
@@ -39,3 +44,14 @@ def test_other_models_of_contact_do_not_load_it():
 def test_its_own_model_loads_it(use):
     """So that the names which the test above looks for are those of the room."""
     assert "dalembert.mujoco.solver" in rooms_after('model="mujoco"', [USES[use]])
+
+
+def test_no_module_imports_it_when_it_is_loaded():
+    """Imports in functions, and those for type checkers, come later or never."""
+    package, found = Path(dalembert.__file__).parent, []
+    for path in package.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [x.name for x in getattr(node, "names", [])]
+            if any(str(name).startswith(("dalembert.mujoco", "mujoco.constraints")) for name in names):
+                found.append(path)
+    assert found == []

@@ -11,6 +11,8 @@ from dalembert.spatial import Pose
 
 from .geometry import Surface
 
+LEAST = 1e-15  # MuJoCo's smallest number: lengths, areas and weights below it count as 0
+
 
 @dataclass(frozen=True)
 class Softness:

@@ -18,6 +18,7 @@ from dalembert.collision.lines import between_segments
 from dalembert.collision.witness import chosen
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, sqrt, visit, where
+from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
@@ -27,7 +28,6 @@ PARALLEL = 1e-16  # squared sine of the angle below which two edges count as par
 BIAS = 1e-6  # share of its separation by which an axis of edges must beat those before it
 ALONG = 0.99  # cosine: an axis of edges nearer to that of the best face gives way to it,
 WORSE = 0.05  # unless the separation along the face's is worse by this share
-TIE = 1e-15  # MuJoCo's smallest number
 UNCLEAR = 1e-9  # smaller components of the normal do not tell which of two parallel edges is meant
 SAME = 1e-14  # squared distance, relative to the reference's size: nearer corners are merged
 ROUNDING = 1e-12  # of an edge: a corner of the reference this far outside the parallelogram counts
@@ -134,7 +134,7 @@ def _edges(boxes: Placed, faces: Faces) -> tuple[Edges, Any]:
 def _is_of_face(boxes: Placed, faces: Faces, edges: Edges) -> Any:
     """Condition that the axis of the edges is about that of the best face, and hardly better."""
     normal = where(faces.second > 0.5, product(boxes.R, faces.unit), faces.unit)
-    enough = faces.separation + WORSE * absolute(faces.separation) + TIE
+    enough = faces.separation + WORSE * absolute(faces.separation) + LEAST
     return logical_and(absolute(dot(edges.axis, normal)) > ALONG, edges.separation < enough)
 
 

@@ -17,7 +17,7 @@ from dalembert.contact.contact import DEFAULTS, GROUND, Contact
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Surface
-from dalembert.model.mujoco import HeightMap, Mujoco, MujocoPair, Softness
+from dalembert.model.mujoco import LEAST, SOFT, HeightMap, Mujoco, MujocoPair, Softness
 from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
 from dalembert.spatial import Pose
 
@@ -27,10 +27,8 @@ from .hulls import CORNERS, MOST_VERTICES
 from .points import Point, in_order, shape_points, terrain_points
 from .weights import Mobility, mobility
 
-LEAST = 1e-15  # MuJoCo's smallest number
 LEAST_FRICTION = 1e-5
 FRICTION = DEFAULTS["friction"], 0.005, 0.0001  # sliding, torsional [m], rolling [m] of a shape that states none
-STATES_NOTHING = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 GEOMS = {Box, Sphere, Capsule, Cylinder, Ellipsoid, Cone, Plane, HeightMap}
 NORMAL = np.array([0.0, 0.0, 1.0])
 
@@ -167,7 +165,7 @@ def _parameters(shape: Solid) -> MujocoContact:
         return surface.mujoco
     stated = surface.friction, surface.torsion, surface.rolling
     friction = tuple(x if y is None else y for x, y in zip(FRICTION, stated, strict=True))
-    return MujocoContact(friction, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
+    return MujocoContact(friction, SOFT.solref, SOFT.solimp, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
 
 
 def mixed(a: MujocoContact, b: MujocoContact) -> Parameters:
@@ -325,14 +323,13 @@ def _on_ground(
     model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid], ground: Ground
 ) -> list[MujocoPatch]:
     """Patches of moving shapes, or of those that the pairs name, on a terrain with MuJoCo's default parameters."""
-    default = MujocoContact(FRICTION, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
-    terrain = Solid(GROUND, GROUND, None, ground, Pose.identity(), Surface(mujoco=default))
+    terrain = Solid(GROUND, GROUND, None, ground, Pose.identity(), Surface())
     named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}
     patches = []
     for shape in shapes:
         if isinstance(shape.shape, Plane) or not _moves(model, shape.body) or not terrain.surface.meets(shape.surface):
             continue
         if not named or shape.all_names & named:
-            parameters = _overridden(mujoco, contact, mixed(default, _parameters(shape)))
+            parameters = _overridden(mujoco, contact, mixed(_parameters(terrain), _parameters(shape)))
             patches.append(_patch(model, weights, terrain, shape, parameters))
     return patches

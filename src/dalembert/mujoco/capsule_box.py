@@ -17,12 +17,12 @@ from dalembert.collision.lines import from_box
 from dalembert.collision.witness import chosen
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, minimum, where
+from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .boxes import product, turned
 
-SHORT = 1e-15  # MuJoCo's smallest number
 EACH_WAY = (-1.0, 1.0)
 
 
@@ -89,7 +89,7 @@ def _nearest(segment: Segment, b: np.ndarray, limit: Any) -> Nearest:
             for low in EACH_WAY:
                 corner = np.insert([low, high], j, -1.0)
                 edge, crossing = _on_edge(segment, b, j, corner)
-                best = chosen(logical_and(crossing, edge.squared < best.squared - SHORT), edge, best)
+                best = chosen(logical_and(crossing, edge.squared < best.squared - LEAST), edge, best)
     return best
 
 
@@ -100,7 +100,7 @@ def _on_edge(segment: Segment, b: np.ndarray, j: int, corner: np.ndarray) -> tup
     ee, es, ss = b[j] * b[j], -b[j] * segment.half[j], segment.length * segment.length
     e, s = -b[j] * between[j], dot(segment.half, between)
     determinant = ee * ss - es * es
-    crossing = absolute(determinant) >= SHORT
+    crossing = absolute(determinant) >= LEAST
     inverse = 1.0 / where(crossing, determinant, 1.0)
     along, place = (ss * e - es * s) * inverse, (ee * s - es * e) * inverse
     end = where(along > 1.0, 1.0, where(along < -1.0, -1.0, 0.0))

@@ -33,13 +33,13 @@ from dalembert.math import (
 )
 from dalembert.math import map as mapped
 from dalembert.model.geometry import Box
+from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .hulls import SideTables, farthest_row
 
 PASSES = 50
-LEAST = 1e-15  # [m], [m²]: MuJoCo's smallest number
 TINY = 1e-30
 SOME = np.concatenate([np.eye(3), np.zeros((3, 4))], axis=1)  # corners of a face, where there is none
 MOST = 24  # corners that are added for a mesh: MuJoCo stops after 2 as a rule, and after 5 at most of those looked at

@@ -20,7 +20,7 @@ from dalembert.collision.lines import unit
 from dalembert.math import abs as absolute
 from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
-from dalembert.model.mujoco import HeightMap
+from dalembert.model.mujoco import LEAST, HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
@@ -31,7 +31,6 @@ from .hulls import lowest_corners
 
 X_AXIS = np.array([1.0, 0.0, 0.0])
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
-SHORT = 1e-15
 # the first shape of a pair comes earlier; a terrain is not MuJoCo's
 ORDER = (Ground, Plane, HeightMap, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)
 
@@ -109,7 +108,7 @@ def _plane_capsule(normal: np.ndarray, origin: np.ndarray, capsule: Capsule, X: 
     axis = X.R[:, 2]
     ends = [X.p + sign * 0.5 * capsule.length * axis for sign in (1.0, -1.0)]
     across = axis - dot(normal, axis) * normal
-    upright = dot(across, across) < SHORT  # the axis then leaves no tangent
+    upright = dot(across, across) < LEAST  # the axis then leaves no tangent
     tangent = where(upright, contact_axes(normal)[1], axis)
     return [_on_plane(normal, origin, end - capsule.radius * normal, tangent) for end in ends]
 
@@ -130,7 +129,7 @@ def _plane_cylinder(normal: np.ndarray, origin: np.ndarray, cylinder: Cylinder, 
     axis = where(along > 0.0, -1.0, 1.0) * X.R[:, 2]  # towards the plane
     steep = dot(normal, axis) * axis - normal
     length = sqrt(dot(steep, steep))
-    flat = length < SHORT
+    flat = length < LEAST
     low = where(flat, X.R[:, 0], steep / where(flat, 1.0, length)) * cylinder.radius
     half = 0.5 * cylinder.length * axis
     side = cross(low, half)

@@ -15,9 +15,9 @@ import numpy as np
 from dalembert.linear import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, exp, log, maximum, minimum, sqrt, where
-from dalembert.model.mujoco import Softness
+from dalembert.model.mujoco import LEAST, Softness
 
-from .candidates import LEAST, Parameters
+from .candidates import Parameters
 
 LEAST_IMPEDANCE, MOST_IMPEDANCE = 1e-4, 0.9999
 
