@@ -58,7 +58,7 @@ def run(
     csv: Annotated[Path | None, typer.Option(help="Also write the table here (.csv).")] = None,
     as_json: Json = False,
 ) -> int:
-    """Torque, speed, power, energy and inertia that each motor needs; exit code 1 when limits or drives are too small.
+    """Torque, speed, power, energy and inertia that each motor needs; exit code 1 unless limits or drives are known to do.
 
     Example: `dalembert size ur5 --payload 5`
     """
@@ -94,6 +94,9 @@ def _print(sizing: Sizing, bandwidths: bool, drives: bool) -> None:
     heads = ["joint", "gravity", "dynamic", "needed", "limit", ""]
     rows = [(r.joint, r.gravity, r.dynamic, r.needed, _limit(r.limit), _verdict(r)) for r in sizing.rows]
     out.print(table(f"\nEffort [N·m, N for slides], margin {sizing.margin:g}", heads, rows, 5))
+    for row in sizing.rows if not drives else ():
+        if row.verdict:
+            out.print(f"{row.joint}: {row.verdict}", markup=False)
     heads = ["joint", "peak", "RMS", "speed", "power", "energy", "back"]
     moved = [(r.joint, r.peak, r.rms, r.speed, r.power, r.energy, r.regenerated) for r in sizing.rows]
     out.print(table("\nAlong the motion [N·m, rad/s, W, J]", heads, moved, 6))
@@ -115,4 +118,6 @@ def _limit(x: float) -> str:
 
 
 def _verdict(row: Demand) -> str:
-    return "" if row.enough else "too weak" if row.needed > row.limit else "too slow"
+    """What decides, in a column; the sentences are below the table."""
+    weak = {"gravity": "too weak", "motion": "too weak", "speed": "too slow"}
+    return weak.get(row.decides, row.decides)

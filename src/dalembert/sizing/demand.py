@@ -59,9 +59,42 @@ class Demand(NamedTuple):
     bandwidth: float | None = None
 
     @property
-    def enough(self) -> bool:
-        """Whether the stated limits cover the requirements."""
-        return self.needed <= self.limit and self.speed <= self.speed_limit
+    def available(self) -> float:
+        """The margin that there is: the limit by gravity and motion together."""
+        asked = self.gravity + self.dynamic
+        return self.limit / asked if asked > 0.0 else np.inf
+
+    @property
+    def decides(self) -> str:
+        """Which of "gravity", "motion", "margin" and "speed" the limits do not cover, first of all; "" if none.
+
+        "not known": no effort limit is stated.
+        """
+        beyond = {
+            "gravity": self.gravity > self.limit,
+            "motion": self.gravity + self.dynamic > self.limit,
+            "margin": self.needed > self.limit,
+            "speed": self.speed > self.speed_limit,
+            "not known": np.isinf(self.limit),
+        }
+        return next((what for what, decides in beyond.items() if decides), "")
+
+    @property
+    def enough(self) -> bool | None:
+        """Whether the stated limits cover the requirements; None: not known, as no effort limit is stated."""
+        return None if self.decides == "not known" else not self.decides
+
+    @property
+    def verdict(self) -> str:
+        """Why the limits are not enough, in words; "" if they are."""
+        words = {
+            "gravity": "too weak: gravity alone is beyond the limit",
+            "motion": "too weak: gravity is within the limit, the motion on top of it is not",
+            "margin": f"margin: {self.available:.3g} of gravity and motion together, less than asked",
+            "speed": f"too slow: the motion needs {self.speed:.4g}, the limit is {self.speed_limit:.4g}",
+            "not known": "not known: no effort limit is stated",
+        }
+        return words.get(self.decides, "")
 
 
 def courses(body: Body, runs: Sequence[Efforts]) -> list[Course]:

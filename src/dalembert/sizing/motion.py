@@ -17,6 +17,8 @@ from dalembert.robot import Robot
 
 MOVE = 0.5  # rad, or m/5 for slides
 DURATION = 1.0  # s
+PEAK = 1.875  # speed of a quintic move by its mean speed
+OF_SPEED = 0.95  # of the speed limits
 APART = 1e-3  # m or rad by which measured loops may be open
 UNCARRIED = 1e-6  # share of the base's load that contacts may miss
 
@@ -24,6 +26,7 @@ UNCARRIED = 1e-6  # share of the base's load that contacts may miss
 def standard_motion(robot: Robot, samples: int = 201, about: np.ndarray | None = None) -> Trajectory:
     """A quintic move of 0.5 rad (0.1 m) on every joint, from and to rest, about the middle of the ranges.
 
+    It takes 1 s, or as long as the speed limits ask for.
     about (nq,): a tenth of that about this position instead, as for linkages, which may not go far.
     """
     if about is not None:
@@ -44,11 +47,14 @@ def standard_motion(robot: Robot, samples: int = 201, about: np.ndarray | None =
         move = min(MOVE if joint.units[0] == "rad" else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
         middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
         step[body.v], start[body.q] = move, middle - move / 2
-    motion = quintic(start, robot.integrate(start, step), DURATION, robot)
+    limits = robot.limits.velocity
+    moved = (step > 0.0) & (limits > 0.0)
+    duration = max(DURATION, float(np.max(PEAK * step[moved] / (OF_SPEED * limits[moved]), initial=0.0)))
+    motion = quintic(start, robot.integrate(start, step), duration, robot)
     title = (
-        f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, in the middle of its range"
+        f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {duration:.3g} s, in the middle of its range"
     )
-    return replace(motion.sample(DURATION / (samples - 1)), title=title)
+    return replace(motion.sample(duration / (samples - 1)), title=title)
 
 
 class Efforts(NamedTuple):

@@ -51,10 +51,10 @@ class Sizing:
 
     @property
     def ok(self) -> bool:
-        """Whether the stated limits, or the chosen drives, allow all that is needed."""
+        """Whether the stated limits, or the chosen drives, allow all that is needed; not where a limit is not known."""
         if self.nearest:
             return all(drive is not None for drive in self.drives.values())
-        return all(row.enough for row in self.rows)
+        return all(row.enough is True for row in self.rows)
 
     @property
     def coriolis_class(self) -> str:
@@ -67,7 +67,7 @@ class Sizing:
         lines += [f"  motion: {title}" for title in self.motions]
         for row in self.rows:
             limit = f"{row.limit:.4g}" if np.isfinite(row.limit) else "not stated"
-            verdict = "" if row.enough else "  TOO WEAK" if row.needed > row.limit else "  TOO SLOW"
+            verdict = f"; {row.verdict}" if row.verdict else ""
             lines.append(
                 f"  {row.joint}: needs {row.needed:.4g} {row.unit} (gravity {row.gravity:.4g}, dynamic "
                 f"{row.dynamic:.4g}), limit {limit}; RMS {row.rms:.4g}, speed {row.speed:.4g}, power {row.power:.4g} W"
@@ -120,7 +120,7 @@ class Sizing:
     def _record(self, row: Demand) -> dict[str, Any]:
         record = {**row._asdict(), "inertia_least": row.inertia[0], "inertia_largest": row.inertia[1]}
         del record["inertia"]
-        record["enough"] = row.enough
+        record |= {"enough": row.enough, "decides": row.decides, "available": row.available}
         if row.joint in self.nearest:
             drive = self.drives[row.joint]
             chosen = drive or self.nearest[row.joint]
@@ -142,7 +142,10 @@ class Sizing:
         return record
 
     def __repr__(self) -> str:
-        return f"<Sizing of {self.robot!r}: {len(self.rows)} motors, {'enough' if self.ok else 'not enough'}>"
+        unknown = not self.nearest and any(row.enough is None for row in self.rows)
+        known = all(row.enough is not False for row in self.rows)
+        verdict = "enough" if self.ok else "not known" if unknown and known else "not enough"
+        return f"<Sizing of {self.robot!r}: {len(self.rows)} motors, {verdict}>"
 
 
 def size(
