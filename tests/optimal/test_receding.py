@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -15,6 +16,7 @@ SLOW = 0.01  # speed left 2 s after the start [rad/s]
 OTHER_MASS = 0.1  # offset under a payload that the law does not know [rad]
 NOISY = 0.2  # speed under noise in the state [rad/s]
 FOLLOWED = 0.02  # behind a goal that moves, or with limited torques [rad]
+BETWEEN = 0.05  # beyond a wall, where the steps of plans are five of the run [m]
 SAMPLED = 0.05  # 1 s after the start, with a torque that is held for 10 ms [rad]
 LATE = 0.02  # of the plan's torques, five nodes later
 LATE_TORQUE = 0.2  # the same, for small torques [N·m]
@@ -177,3 +179,44 @@ def test_a_panda_reaches_at_1_khz_with_an_unknown_load_and_noise():
         q, v = step(q, v, tau)
     assert np.linalg.norm(robot.pose(q, "panda_hand")[:3, 3] - goal) < 0.02
     assert law.restarts == 0
+
+
+def walled(walls):
+    """A slide that is drawn to 1 m, at rest at the end of each plan."""
+    builder = dalembert.ModelBuilder("slide")
+    builder.add_body("cart", parent="world", joint="prismatic", axis=(1, 0, 0), mass=2.0)
+    robot = builder.build()
+    return robot, robot.optimal_control(
+        lambda q, v, u: {"effort": (1e-4, u), "goal": (1.0, q - 1.0)}, lambda q, v: {"rest": (1e3, v)},
+        step=0.05, nodes=20, constraints=walls, limits={"torque": 20.0},
+    )  # fmt: skip
+
+
+def test_plans_that_cannot_keep_constraints_are_told():
+    """A problem without a solution gave torques of any size without a word."""
+    robot, problem = walled(lambda q, v, u: {"wall": 0.5 - q[0], "other": q[0] - 0.7})
+    law = problem.receding()
+    with pytest.warns(
+        UserWarning, match=r"receding: no plan was found that keeps all constraints, the first at t = 0 s"
+    ):
+        law(0.0, [0.0], [0.0])
+    law(0.05, [0.0], [0.0])
+    assert law.missed == 2 and "2 keep not all constraints" in law.budget()
+    law.reset()
+    assert law.missed == 0 and not law.remarks()
+    with pytest.warns(UserWarning, match="no plan was found"):
+        run = robot.simulate([0.0], [0.0], 0.5, torque=problem.receding(), integrator="semi-implicit", step=0.01)
+    assert any(line.startswith("receding: 10 plans keep not all constraints, the first at t = 0 s") for line in run.log)
+    with pytest.warns(UserWarning, match="no plan was found"):
+        robot.rollout([[0.0], [0.2]], [0.0], law, 0.01, 20)
+    assert law.missed >= 4
+
+
+def test_plans_that_keep_constraints_are_silent():
+    robot, problem = walled(lambda q, v, u: {"wall": 0.5 - q[0]})
+    law = problem.receding()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = robot.simulate([0.0], [0.0], 3.0, torque=law, integrator="semi-implicit", step=0.01)
+    assert law.missed == 0 and not any("receding:" in line for line in run.log)
+    assert run.q.max() < 0.5 + BETWEEN and run.q[-1, 0] > 0.5 - FOLLOWED

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BARRIER = 1e-3  # of the cost: what the barrier of constraints takes away, so that a warm start stays well inside
 BOUNDARY = 0.9  # part of the way to a slack of zero that a step may go
+MISSED = 1e-2  # of a limit, or of 1: plans that miss one by more are counted; warm starts under noise miss by less
 RESTART = 100, 1e-6  # iterations and tolerance of a solve from scratch
 PLANNED = ("q_next", "v_next", "force")  # what an answer may ask for beside state, control and parameters
 
@@ -120,6 +121,7 @@ class Horizon:
         self.q, self.v = np.zeros(robot.nq), np.zeros(robot.nv)
         self.control, self.answer = np.zeros((1, problem.motion.controls)), np.zeros((1, width))
         self._taken: dict[str, np.ndarray] = {}
+        self.missed = ""  # what the last plan does not keep, in words
         self._controls = [self._bound_control(side) for side in (0, 1)]
         kernels: dict[str, Sequence[Bound]] = {"control": self._controls}
         kernels["measure"] = [self._bound_measure(side) for side in (0, 1)]
@@ -195,6 +197,10 @@ class Horizon:
         """Plans begin … end, each from its measured state; what they answer is not a number where one led astray."""
         self.steps(memory, requests, replies, begin, end, self._barrier, BOUNDARY)
         self.solver.ended(self.iterations % 2)
+        self.missed = ""
+        if self.solver.is_constrained and not self.solver.sums[1] <= MISSED:
+            missed = max(kept.share_missed() for kept in self.solver.constraints)
+            self.missed = self.solver.worst_violation()[1] if missed > MISSED else ""
 
     def restart(self, t: float, q: np.ndarray, v: np.ndarray, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """Solve from scratch; the plan's row. What it answers is in `control` and `answer`."""
@@ -208,7 +214,8 @@ class Horizon:
             )
         self._taken = {}
         solver.begin(q, v, values, None)
-        solver.solve(*RESTART)
+        plan = solver.solve(*RESTART)
+        self.missed = "" if plan.converged or plan.violation <= MISSED else plan.why
         solver.rest()
         solver.length[:], self.origin[0] = 1.0, t
         self.q[:], self.v[:] = q, v

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +34,8 @@ class Receding:
     The first call solves the problem. Each later one moves the plan on by the steps that have passed since, goes
     along the last direction, and computes the next one: with iterations=1 one linear-quadratic problem a call.
     `control` is the control of the last call, as the costs know it; `plan` is all that is planned. A time before that
-    of the last call begins another run, without a plan.
+    of the last call begins another run, without a plan. `missed` counts the plans of a run that keep not all
+    constraints, of motions that are planned together at least so many: the first warns, and logs of runs have them.
 
     As the torque of a simulation, alone or in `Sampled`, it is a planner (`sim.system.planners`): it runs between
     compiled pieces of a rollout, for all motions at once, and each motion has a plan of its own.
@@ -120,6 +122,7 @@ class Receding:
             f"{len(µs)} plans: median {np.median(µs):.0f} µs, 99 % below {np.quantile(µs, 0.99):.0f} µs, longest "
             f"{µs.max():.0f} µs of {available:.0f} µs at {self.rate:g} Hz ({100 * np.median(µs) / available:.1f} %), "
             f"{late} too late, {max(self.restarts, 0)} restarts"
+            + (f", {self.missed} keep not all constraints" if self.missed else "")
         )
 
     # ---- as a planner of many motions
@@ -157,6 +160,7 @@ class Receding:
         """Memory (count, size) of motions that have no plan yet."""
         memory = np.zeros((count, self.size))
         memory[:, 0] = np.nan
+        self.missed, self._first_missed = 0, ""
         return memory
 
     def advance(
@@ -248,6 +252,7 @@ class Receding:
             horizon.advance(memory, requests, replies, rows.start, rows.stop)
             answers = replies[rows.start : rows.stop]
             if isfinite(answers.sum()):
+                self._note_missed(t, horizon.missed)
                 return 0
             bad = [k for k in rows if not np.isfinite(replies[k]).all()]  # the last direction led astray
         nq, nv = self.problem.robot.nq, self._nv
@@ -259,7 +264,29 @@ class Receding:
                 begin += size
             memory[k] = horizon.restart(t, requests[k, :nq].copy(), requests[k, nq : nq + nv].copy(), own)
             replies[k] = np.concatenate([horizon.control[0], horizon.answer[0]])
+            self._note_missed(t, horizon.missed)
         return len(bad)
+
+    def _note_missed(self, t: float, words: str) -> None:
+        """Count a plan that keeps not all constraints, and warn of the first one."""
+        if not words:
+            return
+        with self._lock:
+            self.missed += 1
+            if self._first_missed:
+                return
+            self._first_missed = f"the first at t = {t:.6g} s: {words}"
+        warnings.warn(
+            f"receding: no plan was found that keeps all constraints, {self._first_missed}; the answers are those of "
+            "plans that do not: check the problem by problem.solve from this state",
+            stacklevel=5,
+        )
+
+    def remarks(self) -> list[str]:
+        """Lines for the log of a run: plans that keep not all constraints."""
+        if not self.missed:
+            return []
+        return [f"receding: {self.missed} plans keep not all constraints, {self._first_missed}"]
 
     def _shift(self, t: float, memory: np.ndarray) -> None:
         """Drop the nodes that have passed; what comes in behind goes on from the last."""

@@ -49,7 +49,16 @@ class Slacks:
         """(node, name, amount) of the largest violation."""
         if not self.rows.rows:
             return None
-        equal = self.rows.equalities
-        amounts = np.where(equal, np.abs(self.value), np.maximum(-self.value, 0.0)) * self.enabled
+        amounts = self._amounts()
         place, row = np.unravel_index(int(np.argmax(amounts)), amounts.shape)
         return int(place), self.rows.rows[row].name, float(amounts[place, row])
+
+    def share_missed(self) -> float:
+        """The largest violation, as a share of the limit, or of 1 where that is less; NaN counts as infinite."""
+        shares = self._amounts() / np.maximum(1.0, [abs(row.offset) for row in self.rows.rows])
+        return float(np.max(np.nan_to_num(shares, nan=np.inf), initial=0.0))
+
+    def _amounts(self) -> np.ndarray:
+        """By how much each row of each node is violated."""
+        equal = self.rows.equalities
+        return np.where(equal, np.abs(self.value), np.maximum(-self.value, 0.0)) * self.enabled

@@ -276,7 +276,7 @@ class Solver(Memory):
         if self.evaluated != self.side:  # a step was tried and refused
             self.start()
         costs = dict(zip(problem.costs, self.sums[len(MEASURES) :].tolist(), strict=True))
-        violation, worst = self._violation()
+        violation, worst = self.worst_violation()
         reasons = [why] if why else []
         if not converged and violation > FEASIBLE:
             reasons.insert(0, worst)
@@ -304,7 +304,7 @@ class Solver(Memory):
             unknowns={name: self.constants[self.side][f"unknown {name}"][0].copy() for name in unknowns},
         )
 
-    def _violation(self) -> tuple[float, str]:
+    def worst_violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""
         worst, words = 0.0, ""
         if self.is_plain:
