@@ -7,7 +7,8 @@ from dalembert import ModelBuilder, elements
 water, volume, height = 1000.0, 0.03, 0.02  # kg/m³, m³, m of the centre of buoyancy above the centre of mass
 builder = ModelBuilder("vehicle")
 builder.add_body("hull", parent="world", joint="free", mass=water * volume, inertia=np.diag([0.5, 0.6, 0.7]))
-builder.add_body("arm", parent="hull", joint="revolute", axis=(0, 1, 0), xyz=(0.2, 0, -0.1), mass=1.0, com=(0.15, 0, 0), inertia=np.diag([1e-3, 8e-3, 8e-3]))  # fmt: skip
+builder.add_body("arm", parent="hull", joint="revolute", axis=(0, 1, 0), xyz=(0.2, 0, -0.1), mass=1.0, com=(0.15, 0, 0),
+                 inertia=np.diag([1e-3, 8e-3, 8e-3]))  # fmt: skip
 vehicle = builder.build()
 around = [
     elements.Buoyancy("hull", volume, point=(0, 0, height), added=0.5),

@@ -58,7 +58,7 @@ def run(
     csv: Annotated[Path | None, typer.Option(help="Also write the table here (.csv).")] = None,
     as_json: Json = False,
 ) -> int:
-    """Torque, speed, power, energy and inertia that each motor needs; exit code 1 unless limits or drives are known to do.
+    """Torque, speed, power, energy, inertia that each motor needs; exit code 1 unless limits or drives are known to do.
 
     Example: `dalembert size ur5 --payload 5`
     """

@@ -130,8 +130,8 @@ def _refuse_none(slopes: Mapping[str, np.ndarray], rolled: Rollout) -> None:
     missed = f"{steps} of its steps did not settle, " if steps else ""
     raise DalembertError(
         f"rollout_gradient: motion {number} has no gradient: {missed}in some step a contact is at the edge of its law, "
-        "between sticking and sliding, or a body turns on more points than it needs: start elsewhere, take fewer points "
-        "that touch at once, or model='compliant'"
+        "between sticking and sliding, or a body turns on more points than it needs: start elsewhere, take fewer "
+        "points that touch at once, or model='compliant'"
     )
 
 
