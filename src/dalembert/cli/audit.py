@@ -22,11 +22,13 @@ from .common import (
     Bandwidth,
     Base,
     Columns,
+    Cut,
     Expectations,
     Json,
     Mimic,
     Payload,
     PayloadFrame,
+    SensorFile,
     Source,
     Topic,
     Units,
@@ -59,6 +61,8 @@ def run(
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     rules: Annotated[Path | None, typer.Option(help="Python file with your own rules; it is executed.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
     fail_on: Annotated[
@@ -77,7 +81,7 @@ def run(
     if rules is not None:
         load_rules(rules)
     suppressions = read_suppressions(accept) if accept else ()
-    log = open_motion(motion, opened, topic, unit, column, bandwidth) if motion else None
+    log = open_motion(motion, opened, topic, unit, column, bandwidth, sensors, cut) if motion else None
     audit = opened.audit(
         payload=payload, frame=frame, rules=rule or None, accept=suppressions, expect=expect, motion=log
     )

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from dalembert.errors import DalembertError, ImportFindingsWarning, unknown
 from dalembert.loading import load
-from dalembert.logs import Trajectory, read_trajectory
+from dalembert.logs import Trajectory, read_sensors
 from dalembert.model import tool_frame
 from dalembert.robot import Robot
 
@@ -56,6 +56,12 @@ Columns = Annotated[
 Bandwidth = Annotated[
     float | None, typer.Option(min=0.0, help="Of the filter for noisy motions [Hz]; default: chosen from the data.")
 ]
+
+SensorFile = Annotated[
+    Path | None,
+    typer.Option(help="TOML file that says what the numbers of the motors stand for: gears, counts, couplings."),
+]
+Cut = Annotated[str | None, typer.Option(metavar="FROM:TO", help="Read the log from and to these times [s] only.")]
 
 
 def open_robot(
@@ -100,11 +106,33 @@ def open_motion(
     unit: list[str] | None,
     column: list[str] | None,
     bandwidth: float | None,
+    sensors: Path | None = None,
+    cut: str | None = None,
 ) -> Trajectory:
     """A motion from a file, read with the user's options."""
-    units = dict(_pair(text, "--unit", "KIND=UNIT, such as t=ms") for text in unit or ())
-    columns = dict(_pair(text, "--column", "KIND=NAME, such as q.elbow=a2") for text in column or ())
-    return read_trajectory(path, robot, topic=topic, units=units, columns=columns, bandwidth=bandwidth)
+    from dalembert.identify import read_motion
+
+    return read_motion(
+        path,
+        robot,
+        topic=topic,
+        units=dict(_pair(text, "--unit", "KIND=UNIT, such as t=ms") for text in unit or ()),
+        columns=dict(_pair(text, "--column", "KIND=NAME, such as q.elbow=a2") for text in column or ()),
+        bandwidth=bandwidth,
+        sensors=read_sensors(sensors) if sensors is not None else None,
+        cut=_times(cut) if cut is not None else None,
+    )
+
+
+def _times(text: str) -> tuple[float, float]:
+    begin, colon, end = text.partition(":")
+    try:
+        times = float(begin or 0.0), float(end or math.inf)
+    except ValueError:
+        colon = ""
+    if not colon or not times[0] < times[1]:
+        raise DalembertError(f"--cut {text}: expected FROM:TO in seconds after the log's start, such as 2.5:30")
+    return times
 
 
 def counted(count: int, noun: str) -> str:

@@ -18,11 +18,13 @@ from .common import (
     Bandwidth,
     Base,
     Columns,
+    Cut,
     Expectations,
     Json,
     Mimic,
     Payload,
     PayloadFrame,
+    SensorFile,
     Topic,
     Units,
     console,
@@ -42,6 +44,8 @@ def run(
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     expect: Expectations = None,
     payload: Payload = 0.0,
     frame: PayloadFrame = None,
@@ -67,7 +71,7 @@ def run(
     if motion is not None:
         if opened is None:
             raise DalembertError("--motion needs the robot it belongs to: --robot")
-        log = open_motion(motion, opened, topic, unit, column, bandwidth)
+        log = open_motion(motion, opened, topic, unit, column, bandwidth, sensors, cut)
     with Progress("diagnosis"):
         diagnoses = diagnose(symptom, opened, motion=log, expect=expect, payload=payload, frame=frame)
     failed = 0

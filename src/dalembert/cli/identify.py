@@ -12,12 +12,19 @@ from dalembert.progress import Progress
 
 from .common import (
     Arguments,
+    Bandwidth,
     Base,
+    Columns,
+    Cut,
     Json,
     Mimic,
+    SensorFile,
     Source,
+    Topic,
+    Units,
     check_target,
     console,
+    open_motion,
     open_robot,
     print_json,
 )
@@ -43,6 +50,12 @@ def run(
     method: Annotated[str, typer.Option(help="least-squares, weighted, total, physical or simulation.")] = "physical",
     align: Annotated[bool, typer.Option("--align", help="Shift torques back by their delay before the fit.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even if its checks fail.")] = False,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     as_json: Json = False,
 ) -> int:
     """Fit a robot's masses, inertias and friction to logs; exit code 1 where a joint fails or is in doubt.
@@ -61,7 +74,9 @@ def run(
     subject = open_robot(robot, base, mimic=mimic, arg=arg)
     terms = () if friction.strip() in ("", "none") else tuple(word.strip() for word in friction.split(","))
     paths = [*log, *([validate] if validate is not None else [])]
-    read = [identify.read_log(path, subject) for path in paths]
+    read = [open_motion(path, subject, topic, unit, column, bandwidth, sensors, cut) for path in paths]
+    for file, each in zip(paths, read, strict=True):
+        identify.check_torques(file, each)
     with Progress("fitting"):
         fit = identify.fit(subject, read[: len(log)], friction=terms, rotor=rotor, method=method, check=not no_check)
         late = [identify.delays(subject, each, friction=terms, rotor=rotor) for each in read]

@@ -15,9 +15,11 @@ from .common import (
     Bandwidth,
     Base,
     Columns,
+    Cut,
     Json,
     Mimic,
     Payload,
+    SensorFile,
     Source,
     Topic,
     Units,
@@ -43,6 +45,8 @@ def run(
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     scene: Annotated[bool, typer.Option(help="Include the robot in 3-D.")] = True,
     as_json: Json = False,
 ) -> int:
@@ -53,7 +57,7 @@ def run(
     from dalembert.report import write_report
 
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
-    motion = open_motion(trajectory, loaded, topic, unit, column, bandwidth) if trajectory else None
+    motion = open_motion(trajectory, loaded, topic, unit, column, bandwidth, sensors, cut) if trajectory else None
     options: dict[str, object] = {"base": base, "mimic": None if mimic == "couple" else mimic, "arg": arg}
     options |= {"trajectory": trajectory, "topic": topic, "unit": unit, "column": column, "bandwidth": bandwidth}
     options |= {"payload": payload or None, "frame": frame}

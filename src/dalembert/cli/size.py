@@ -18,10 +18,12 @@ from .common import (
     Bandwidth,
     Base,
     Columns,
+    Cut,
     Json,
     Mimic,
     Payload,
     PayloadFrame,
+    SensorFile,
     Source,
     Topic,
     Units,
@@ -55,6 +57,8 @@ def run(
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table here (.csv).")] = None,
     as_json: Json = False,
 ) -> int:
@@ -64,7 +68,7 @@ def run(
     """
     check_target(csv, "--csv", (".csv",))
     opened = open_robot(robot, base, mimic=mimic, arg=arg)
-    motions = [open_motion(file, opened, topic, unit, column, bandwidth) for file in motion or ()]
+    motions = [open_motion(file, opened, topic, unit, column, bandwidth, sensors, cut) for file in motion or ()]
     with Progress(f"sizing of {opened.name}"):
         sizing = opened.sizing(
             motions or None,

@@ -18,10 +18,12 @@ from .common import (
     Bandwidth,
     Base,
     Columns,
+    Cut,
     Json,
     Mimic,
     Payload,
     PayloadFrame,
+    SensorFile,
     Source,
     Topic,
     Units,
@@ -49,6 +51,8 @@ def run(
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -59,7 +63,11 @@ def run(
     check_target(out, "--out", tuple(FORMATS))
     arm = open_robot(robot, base, mimic=mimic, arg=arg)
     loaded, carrier = with_payload(arm, payload, frame)
-    motion = open_motion(trajectory, arm, topic, unit, column, bandwidth) if trajectory else standard_motion(arm)
+    motion = (
+        open_motion(trajectory, arm, topic, unit, column, bandwidth, sensors, cut)
+        if trajectory
+        else standard_motion(arm)
+    )
     measured = motion.tau
     motion, tau, held, driven, _, notes = efforts(loaded, motion)
     rows = [

@@ -11,7 +11,22 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from .common import Arguments, Base, Json, Mimic, console, open_robots, print_json
+from .common import (
+    Arguments,
+    Bandwidth,
+    Base,
+    Columns,
+    Cut,
+    Json,
+    Mimic,
+    SensorFile,
+    Topic,
+    Units,
+    console,
+    open_motion,
+    open_robots,
+    print_json,
+)
 
 
 def run(
@@ -24,6 +39,12 @@ def run(
         Path | None,
         typer.Option("--motion", help="A motion of the first robot, to play: .csv .npz .mcap …"),
     ] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
+    sensors: SensorFile = None,
+    cut: Cut = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0: any free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to serve at; the default is reachable from this machine only.")] = (
         "127.0.0.1"
@@ -42,9 +63,7 @@ def run(
     if run_file is not None and motion_file is not None:
         raise DalembertError("--run and --motion: one motion is played at a time, pass one of them")
     if motion_file is not None:
-        from dalembert import read_trajectory
-
-        motion = read_trajectory(motion_file, loaded[0])
+        motion = open_motion(motion_file, loaded[0], topic, unit, column, bandwidth, sensors, cut)
     if run_file is not None:
         from dalembert import load_run
 

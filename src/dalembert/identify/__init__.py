@@ -1,6 +1,6 @@
 """Identification: from a robot's log to a model that is right and physically possible."""
 
-from dalembert.logs import JointSensors
+from dalembert.logs import JointSensors, MotorSide
 
 from .base import BaseParameters, base_parameters
 from .checks import LogError
@@ -12,7 +12,7 @@ from .fitted import Fit
 from .friction import FrictionSweep, JointFriction, friction_sweep
 from .gains import DriveGains, drive_gains
 from .payload import Payload, payload
-from .read import read_log
+from .read import check_torques, read_log, read_motion
 from .validation import Validation
 
 __all__ = [
@@ -26,9 +26,11 @@ __all__ = [
     "JointFriction",
     "JointSensors",
     "LogError",
+    "MotorSide",
     "Payload",
     "Validation",
     "base_parameters",
+    "check_torques",
     "delays",
     "drive_gains",
     "excitation",
@@ -36,4 +38,5 @@ __all__ = [
     "friction_sweep",
     "payload",
     "read_log",
+    "read_motion",
 ]

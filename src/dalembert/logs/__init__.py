@@ -5,17 +5,21 @@ missing; `smooth` is the filter behind them.
 """
 
 from .log import Log, rate_slopes, read_log
-from .sensors import JointSensors
-from .smoothing import Smoothed, smooth
+from .sensors import JointSensors, MotorSide, Sensors, read_sensors
+from .smoothing import Smoothed, local_noise, smooth
 from .trajectory import Trajectory, read_trajectory, trajectory, write_trajectory
 
 __all__ = [
     "JointSensors",
     "Log",
+    "MotorSide",
+    "Sensors",
     "Smoothed",
     "Trajectory",
+    "local_noise",
     "rate_slopes",
     "read_log",
+    "read_sensors",
     "read_trajectory",
     "smooth",
     "trajectory",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class Sources:
         lowered = {word.lower() for word in words}
         free = [h for h in self.headings if h.column not in self.choice.values()]
         ranked = [[h for h in free if h.name == preferred]]
+        if ranked[0] and (rivals := [h for h in free if h.level == 0 and h.name == preferred.removeprefix("q.")]):
+            ranked[0] += [h for h in rivals if h.name != preferred]
         ranked += [[h for h in free if h.level == level and h.name in words] for level in range(3)]
         ranked += [[h for h in free if h.level == level and h.name.lower() in lowered] for level in range(3)]
         best = next((candidates for candidates in ranked if candidates), [])
@@ -138,8 +140,10 @@ class Sources:
 
 
 def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sources:
-    """The candidates of a table, with the user's choices."""
+    """The candidates of a table, with the user's choices; "c2-c8" or "c2:c8" stands for neighbouring columns."""
     for key, column in (choice or {}).items():
+        if column not in table.columns and (several := _range(table, column)):
+            table = replace(table, columns={**table.columns, column: np.column_stack(several)})
         if column not in table.columns:
             raise DalembertError(f"{path}: columns[{key!r}]: there is no column {column!r}; {_some(table)}")
     known = {}
@@ -153,6 +157,17 @@ def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Ma
             )
         known[kind] = parsed
     return Sources(path, table, choice or {}, known, headings(table.columns, table.units))
+
+
+def _range(table: Table, text: str) -> list[np.ndarray]:
+    """The columns from one to another, both included: "c2-c8"; none if these are no names of numbers."""
+    match = re.fullmatch(r"\s*(\S+?)\s*[-:…]\s*(\S+)\s*", text)
+    first, last = match.groups() if match else ("", "")
+    names = list(table.columns)
+    if first not in names or last not in names or names.index(last) < names.index(first):
+        return []
+    chosen = [table.columns[name] for name in names[names.index(first) : names.index(last) + 1]]
+    return chosen if all(column.ndim == 1 and column.dtype.kind in "biuf" for column in chosen) else []
 
 
 def channel(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.ndarray | None, list[str]]:

@@ -15,7 +15,7 @@ from dalembert.tables import read_table
 
 from .angles import normalized, outside, unwrapped
 from .channels import Sources, channel, names_of, required, sources
-from .sensors import JointSensors, by_joint, from_counts, from_currents
+from .sensors import MotorSide, Sensors, by_joint, from_counts, from_currents, from_motors
 from .smoothing import SHORT, Smoothed, local_noise, smooth
 from .times import Clock, clock, stamps, unevenness
 from .units import SECONDS
@@ -71,13 +71,15 @@ def read_log(
     topic: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
-    sensors: JointSensors | Mapping[str, JointSensors] | None = None,
+    sensors: Sensors = None,
+    cut: tuple[float, float] | None = None,
 ) -> Log:
     """Read a robot's motion from a file: .csv .npz .parquet .h5 .mcap, or a ROS bag.
 
     topic: of an .mcap file or a bag, where there are several. columns: which column is "t", "q.elbow", "tau.elbow" …,
     where the names do not say it. units: {"t": "ms", "q": "deg"}, where the file does not state them. sensors: for all
-    joints or by name, where positions are encoder counts, or motor currents stand for torques.
+    joints or by name, where positions are encoder counts, or motor currents stand for torques; or `MotorSide`. cut:
+    from and to which time [s] after the first row it is read.
     """
     where = str(Path(path))
     table = read_table(path, topic)
@@ -91,13 +93,7 @@ def read_log(
         notes += more
         if numbers is not None:
             values[kind] = numbers
-    drives = by_joint(robot, sensors)
-    notes += from_counts(robot, values, drives)
-    if sensors is not None and "tau" not in values:
-        currents, more = channel(source, robot, "current", count)
-        if currents is not None:
-            values["tau"], note = from_currents(robot, currents, drives, where)
-            notes += [*more, note]
+    notes += _converted(source, robot, values, sensors)
     rows, dropped = _rows_with_numbers(robot, values, where)
     values = {kind: numbers[rows] for kind, numbers in values.items()}
     times = clock(source, stamped, rows, np.hstack(list(values.values())))
@@ -107,10 +103,47 @@ def read_log(
     log = Log(robot, times.t, q, values.get("v"), values.get("a"), values.get("tau"), title=Path(path).name)
     temperature, warm = _temperature(source, robot, rows[times.kept], count)
     log = replace(log, temperature=temperature)
+    log, shorter = _cut(log, cut, where)
+    q = log.q
     log, consistency = _compared(log, times)
     log, steadied = _steadied(log)
-    read = [*table.log, *notes, *dropped, *times.notes, *straightened, *wraps, *warm]
+    read = [*table.log, *notes, *dropped, *times.notes, *straightened, *wraps, *warm, *shorter]
     return replace(log, log=(*read, *consistency, *steadied, *unevenness(log.t), *outside(robot, q)))
+
+
+def _converted(source: Sources, robot: Robot, values: dict[str, np.ndarray], sensors: Sensors) -> list[str]:
+    """Turn counts, motor angles and currents in `values` into motions and torques of the joints, in place; notes."""
+    count, notes = len(values["q"]), []
+    missing = sensors is not None and "tau" not in values
+    currents, more = channel(source, robot, "current", count) if missing else (None, [])
+    if isinstance(sensors, MotorSide):
+        if currents is not None:
+            if sensors.torque_constant is None:
+                raise DalembertError(
+                    f"{source.path}: has motor currents and no torques: give MotorSide a torque_constant"
+                )
+            values["tau"] = currents * np.asarray(sensors.torque_constant, float)
+            notes = [*more, "torques are motor currents times torque constant; losses count as friction"]
+        return [*notes, *from_motors(robot, values, sensors)]
+    drives = by_joint(robot, sensors)
+    notes = from_counts(robot, values, drives)
+    if currents is not None:
+        values["tau"], note = from_currents(robot, currents, drives, source.path)
+        notes += [*more, note]
+    return notes
+
+
+def _cut(log: Log, cut: tuple[float, float] | None, where: str) -> tuple[Log, list[str]]:
+    """The part of a log between two times [s] after its start, which then begins at 0."""
+    if cut is None:
+        return log, []
+    begin, end = cut
+    kept = np.flatnonzero((log.t >= begin) & (log.t <= end))
+    if len(kept) < 2:
+        raise DalembertError(f"{where}: cut {begin:g} … {end:g} s leaves {len(kept)} rows of 0 … {log.t[-1]:.4g} s")
+    parts = {kind: x[kept] for kind in (*KINDS, "temperature") if (x := getattr(log, kind)) is not None}
+    note = f"cut to {begin:g} … {end:g} s of {log.t[-1]:.4g} s"
+    return replace(log, t=log.t[kept] - log.t[kept[0]], **parts), [note]
 
 
 def _rows_with_numbers(robot: Robot, values: dict[str, np.ndarray], where: str) -> tuple[np.ndarray, list[str]]:

@@ -7,6 +7,7 @@ leaves nothing but noise in the residual, so that accelerations carry no more no
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ BESIDE = (2, 4)  # a bandwidth does if those so many places finer explain no mor
 SIGNIFICANT = 3.0  # standard deviations
 COLOURED = 0.15  # correlation from row to row that white noise of a hundred rows or more does not have
 QUARTICS = (24, 12, 6, 3, 2, 1)  # cells at an end that one quartic may span, the longest first
+MOVES = 0.999  # share of a signal's power that is motion for certain
+BANDS, AHEAD = 24, 3  # of frequencies above that; an acceleration is at its least if the next so many are louder
 UNEXPLAINED = 1.5  # variance of the residual over that of the noise, beyond which finer bandwidths are tried anyway
 
 
@@ -67,10 +70,40 @@ def smooth(t: np.ndarray, x: np.ndarray, bandwidth: float | None = None, order: 
         noisy = ~_clean(t, result, noise, order)
         if noisy.any():
             cells[noisy] = _choose(t, x[:, noisy], noise[noisy], rounding[noisy], most)
-    for count in np.unique(cells[cells > 0]):
-        chosen = cells == count
-        _fit(result, t, x, int(count), chosen)
+    _fit_all(result, t, x, cells)
+    if bandwidth is None and (again := (cells > 0) & result.coloured).any():
+        quiet = np.array([_quietest(t, x[:, k]) for k in np.flatnonzero(again)])
+        fewer = np.clip(np.round(2.0 * quiet * span), 1, cells[again]).astype(int)
+        cells = np.zeros_like(cells)
+        cells[again] = fewer
+        _fit_all(result, t, x, cells)
     return result
+
+
+def _quietest(t: np.ndarray, x: np.ndarray) -> float:
+    """Bandwidth [Hz] for noise that is not white: where the spectrum of the acceleration turns from motion to noise.
+
+    Accelerations of a motion fall towards high frequencies, those of noise rise; inf where they never turn.
+    """
+    even = np.linspace(t[0], t[-1], len(t))
+    signal = np.interp(even, t, x)
+    window = np.hanning(len(t))
+    power = np.abs(np.fft.rfft((signal - np.linspace(signal[0], signal[-1], len(t))) * window)) ** 2
+    frequency = np.fft.rfftfreq(len(t), float(even[1] - even[0]))
+    moves = float(frequency[np.searchsorted(np.cumsum(power), MOVES * power.sum())])
+    edges = np.geomspace(max(moves, 2.0 / (t[-1] - t[0])), 0.8 * frequency[-1], BANDS + 1)
+    bands = list(itertools.pairwise(np.searchsorted(frequency, edges)))
+    loud = np.array([np.mean((frequency**4 * power)[low : max(high, low + 1)]) for low, high in bands])
+    for k in range(BANDS - AHEAD):
+        if loud[k] < np.min(loud[k + 1 : k + 1 + AHEAD]):
+            return float(edges[k + 1])
+    return np.inf
+
+
+def _fit_all(result: Smoothed, t: np.ndarray, x: np.ndarray, cells: np.ndarray) -> None:
+    """Put spline fits with so many cells (k,) in their places; 0: the signal stays as it is."""
+    for count in np.unique(cells[cells > 0]):
+        _fit(result, t, x, int(count), cells == count)
 
 
 def _fit(result: Smoothed, t: np.ndarray, x: np.ndarray, cells: int, chosen: np.ndarray) -> None:

@@ -99,6 +99,12 @@ def stamps(source: Sources) -> Stamps:
             if part:
                 whole = np.asarray(seconds, np.int64) * 1_000_000_000 + np.asarray(source.table.columns[part], np.int64)
                 return Stamps(Heading(column, column, None, 0), whole.astype("timedelta64[ns]"), [])
+    if "c1" in source.table.columns:  # a file without a line of names
+        last = list(source.table.columns)[-1]
+        raise DalembertError(
+            f"{source.path}: has no line of names for its columns c1 to {last}: say which they are, such as "
+            "columns={'t': 'c1', 'q': 'c2-c7', 'tau': 'c8-c13'} (--column t=c1 --column q=c2-c7 …)"
+        )
     raise DalembertError(f"{source.path}: no column of times; expected one called {', '.join(TIMES)}")
 
 

@@ -13,7 +13,7 @@ from dalembert.tables import write_table
 
 from .channels import names_of
 from .log import KINDS, Log, read_log
-from .sensors import JointSensors
+from .sensors import Sensors
 from .smoothing import Smoothed, smooth
 
 
@@ -49,8 +49,9 @@ def read_trajectory(
     topic: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
-    sensors: JointSensors | Mapping[str, JointSensors] | None = None,
+    sensors: Sensors = None,
     bandwidth: float | None = None,
+    cut: tuple[float, float] | None = None,
 ) -> Trajectory:
     """Read a motion of `robot` from .csv .npz .parquet .h5 .mcap, or from a ROS bag.
 
@@ -59,15 +60,19 @@ def read_trajectory(
     ("elbow [deg]", "time_ms"), or are s, rad, m, N·m, N, °C. Velocities and accelerations that are missing come from
     differences of clean positions, from smoothing splines of noisy ones. `log` tells all of this.
 
-    topic, columns, units, sensors: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines;
-    None: chosen from the data.
+    topic, columns, units, sensors, cut: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the
+    splines; None: chosen from the data.
     """
-    return trajectory(read_log(path, robot, topic=topic, columns=columns, units=units, sensors=sensors), bandwidth)
+    log = read_log(path, robot, topic=topic, columns=columns, units=units, sensors=sensors, cut=cut)
+    return trajectory(log, bandwidth)
 
 
 def trajectory(log: Log, bandwidth: float | None = None) -> Trajectory:
-    """The motion of a log; bandwidth [Hz]: of the splines where rates are missing, None: chosen from the data."""
+    """The motion of a log; bandwidth [Hz]: of the splines, None: chosen from the data where rates are missing."""
     v, a, notes = log.v, log.a, []
+    if bandwidth is not None and v is not None and a is not None:
+        notes.append("the velocities and accelerations of the file are not used, as a bandwidth is given")
+        v = a = None
     names = log.robot.model.freedom_names
     if v is None:
         rates = smooth(log.t, log.paths(), bandwidth, order=1 if a is not None else 2)

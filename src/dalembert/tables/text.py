@@ -43,8 +43,9 @@ def read_csv(path: Path) -> Table:
         log.append(f"cells are separated by {SEPARATORS[separator]}")
     head, *rows = _cells(kept, separator)
     if all(map(_is_number, head)):
-        head, rows = _header_in_comments(path, comments, separator, len(head)), [head, *rows]
-        log.append(f"names of the columns come from the comment '# {comments[-1]}'")
+        names, note = _names(comments, separator, len(head))
+        head, rows = names, [head, *rows]
+        log.append(note)
     head, rows = _without_trailing(head, rows)
     for number, row in enumerate(rows, 1):
         if len(row) != len(head):
@@ -85,11 +86,12 @@ def _without_trailing(head: list[str], rows: list[list[str]]) -> tuple[list[str]
     return head, rows
 
 
-def _header_in_comments(path: Path, comments: list[str], separator: str | None, width: int) -> list[str]:
+def _names(comments: list[str], separator: str | None, width: int) -> tuple[list[str], str]:
+    """Names of columns that have no line of names: those in the last comment, or c1, c2, …; and what was done."""
     names = _cells(comments[-1:], separator)[0] if comments else []
-    if len(names) != width:
-        raise DalembertError(f"{path}: the first line has numbers, expected the names of the {width} columns")
-    return names
+    if len(names) == width:
+        return names, f"names of the columns come from the comment '# {comments[-1]}'"
+    return [f"c{k}" for k in range(1, width + 1)], f"no line of names: the columns are called c1 to c{width}"
 
 
 def _is_number(cell: str) -> bool:

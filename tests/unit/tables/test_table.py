@@ -55,7 +55,7 @@ def test_names_in_a_comment_as_numpy_writes_them(tmp_path) -> None:
     [
         ("t,shoulder,elbow,elbow\n0,1,2,3\n1,2,3,4\n", "two columns are called 'elbow'"),
         ("t;shoulder;elbow;elbow\n0;1;2;3\n1;2;3;4\n", "two columns are called 'elbow'"),
-        ("0,1,2\n1,2,3\n", "the first line has numbers, expected the names of the 3 columns"),
+        ("0,1,2\n1,2,3\n", "has no line of names for its columns c1 to c3: say which they are"),
         ("t,shoulder,elbow\n0,1,2\n1,2\n", "row 2 has 2 cells, the header 3"),
         ("t,shoulder,elbow\n0,0,1,5,2,5\n", "row 1 has 6 cells, the header 3; decimal commas need"),
         ("t,shoulder,elbow\n0,1,\n0.1,2,3\n", "row 1 has no number for q of elbow"),
