@@ -14,9 +14,7 @@ from dalembert.spatial import cross
 
 from ..elements.contact import Memory, RigidContact
 from ..program import Program
-from ..system.crowd_step import crowd_drifted
-from ..system.drift import drifted
-from ..system.scene_step import LooseBodies
+from ..system.contact_step import step_of
 from ..system.system import System
 
 ALL = 4000  # candidates up to which all of them are reported
@@ -26,7 +24,8 @@ class SceneView:
     """Which candidates of a scene a run reports: all, or those that came near at one of its times."""
 
     def __init__(self, system: System, element: RigidContact, memory: Memory) -> None:
-        self.system, self.memory, self.scene = system, memory, element.scene(system.model)
+        self.system, self.element, self.memory = system, element, memory
+        self.scene = element.scene(system.model)
         self.every = len(element.names) <= ALL
         near = np.unique(memory.numbers[memory.numbers > 0.0]).astype(int) - 1
         ends = np.cumsum([len(patch.names) for patch in element.patches])
@@ -56,7 +55,7 @@ class SceneView:
 
         def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
             here = points(self.patches, poses(model, q))
-            before, v_before = self._drifted(q, v, -0.5 * h[0])
+            before, v_before = step_of(self.system, self.element).drifted(q, v, -0.5 * h[0])
             X = poses(model, before)
             moving = {body.index: _motion(X[body.index], v_before[body.v]) for body in self.scene.loose}
             freedoms = np.zeros((0, 6))
@@ -91,13 +90,6 @@ class SceneView:
         sizes = {"q": model.nq, "v": model.nv, "h": 1}
         known = None if identity is None or not self.every else f"scene contacts {identity}"
         return Program("contacts", known, sizes, shapes | {"freedoms": (freedoms,)}, compute)
-
-    def _drifted(self, q: Any, v: Any, h: Any) -> tuple[np.ndarray, np.ndarray]:
-        if self.scene.mixed:
-            return crowd_drifted(self.system, self.scene, q, v, h)
-        if self.scene.links:
-            return drifted(self.system.model, q, v, h)
-        return LooseBodies(self.system, self.scene).drifted(q, v, h)
 
     def rows(self, found: dict[str, np.ndarray], columns: np.ndarray) -> np.ndarray:
         """(n, 3 m, nv): velocities of the points with numbers `columns` (m,) along their axes; found: by `program`."""

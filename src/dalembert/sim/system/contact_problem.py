@@ -15,7 +15,7 @@ from dalembert.algorithms.passive import dissipation
 from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses
 from dalembert.linear import factor, is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import clip, maximum, repeat, sqrt, where
+from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
 from dalembert.model.aligned import AlignedFrames
 
 from ..elements.contact import Memory, RigidContact
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dalembert.algorithms import ServoStep
 
     from .constraints import Rows
+    from .scene_step import Moving
     from .system import Applied, System
 
 ROUNDING = 1e-10  # of the energies that impulses exchange: a gain that is none
@@ -101,30 +102,51 @@ class Bodies:
         return carrier if self.loops is None else Carrier.reduced(self.loops.freed(carrier.Y), self.mass.r)
 
 
-class Situated(NamedTuple):
-    """Where a step of h [s] puts its impulses: at v (nv,), on bodies, which say where they are.
+class Middle(NamedTuple):
+    """The middle of a step of h [s], after half a drift: time, q (nq,), v (nv,), e (ne,), u, and forces there."""
 
-    kick (nv,): L⁻¹ h f of all other forces. memory: of the step before. jump (nv,): where an impact parts the step, by
-    how much the half of the kick before it differs from that after it, since forces of inertia have changed; else None.
-    recovers: 1, or 0 where what penetrates is held as it is, since no motion lets all of it come out.
+    t: Any
+    h: Any
+    q: np.ndarray
+    v: np.ndarray
+    e: np.ndarray
+    u: np.ndarray
+    applied: Applied
+
+
+class Situated(NamedTuple):
+    """Where a step of h [s] puts its impulses: at v (nv,), on bodies that joints carry, which say where they are.
+
+    applied: all forces on these but impulses; kick (nv,): L⁻¹ h f of them. memory: of the step before. jump (nv,):
+    where an impact parts the step, by how much the half of the kick before it differs from that after it, since forces
+    of inertia have changed; else None. recovers: 1, or 0 where what penetrates is held as it is, since no motion lets
+    all of it come out. middle, loose: of the whole system, and of the bodies that are looped over.
     """
 
     h: Any
     v: np.ndarray
     bodies: Bodies
+    applied: Applied
     kick: np.ndarray
     memory: Memory
+    middle: Middle
+    loose: Moving | None = None
     jump: np.ndarray | None = None
     recovers: Any = 1.0
 
+    def after(self, v1: np.ndarray) -> np.ndarray:
+        """The kick (nv,) with forces of inertia at velocities v1 (nv,) of joints, those after the impulses."""
+        return self.bodies.kick(v1, self.applied)
+
     def parted(self, later: np.ndarray) -> Situated:
-        """With half of this kick before the impulses, and half of another one, at the velocities after them."""
+        """With half of this kick before the impulses, and half of another one, `after` them."""
         return self._replace(kick=0.5 * (self.kick + later), jump=0.5 * (self.kick - later))
 
 
 class Solved(NamedTuple):
-    """Of all contacts and rows: w = Y p (nv,), the memory for the next step, and the heat of contacts [J].
+    """Of all contacts and rows: what they push, w, the memory for the next step, and the heat of contacts [J].
 
+    w: Y p (nv,) of joints; behind it, changes of the velocities of loose bodies that are looped over, six of each.
     impacts: along normals; friction: along tangents and about axes. recovery: the work that lifts what penetrates.
     """
 
@@ -139,8 +161,59 @@ class Solved(NamedTuple):
         return self._asdict() | {"memory": self.memory.flat()}
 
 
-class ContactImpulses(ABC):
-    """The problem of a step. Rows that always hold are eliminated; those that come and go are solved for."""
+class ContactStep(ABC):
+    """A step of one kind of system: links that joints carry, loose bodies that are looped over, or both."""
+
+    def __init__(self, system: System, element: RigidContact) -> None:
+        self.system, self.element = system, element
+
+    @abstractmethod
+    def drifted(
+        self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q, v after a time h [s] without forces; more: a displacement of the joints' coordinates."""
+
+    @abstractmethod
+    def start(self, middle: Middle) -> Situated:
+        """The state before impulses."""
+
+    @abstractmethod
+    def problem(self, at: Situated) -> ContactProblem:
+        """The problem there."""
+
+    def rebounds(self, memory: Memory) -> Any:
+        """Whether joints carry a contact that leaves faster than what comes to rest does."""
+        contacts = zip(memory.contacts[::3], memory.held[::3], strict=True)
+        leaving = [logical_and(p > 0.0, held > self.element.contact.rest_speed) for p, held in contacts]
+        return reduce(logical_or, leaving)
+
+
+class ContactProblem(ABC):
+    """What a step solves for."""
+
+    @abstractmethod
+    def solved(self) -> Solved:
+        """All impulses on their laws."""
+
+    @abstractmethod
+    def velocity(self, w: np.ndarray) -> np.ndarray:
+        """v (nv,) at the end of the step; w: as of `Solved`."""
+
+    def joints_after(self, w: np.ndarray) -> np.ndarray:
+        """Velocities of joints at the end of the step, at which their forces of inertia are asked for."""
+        return self.velocity(w)
+
+    @abstractmethod
+    def displacement(self) -> np.ndarray | None:
+        """What brings joints' coordinates back on their constraints, without speed; None: nothing."""
+
+    @abstractmethod
+    def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
+        """The change of each account of the ledger in the step [J]."""
+
+
+class ContactImpulses(ContactProblem):
+    """Contacts of what joints carry. Rows that always hold are eliminated; those that come and go are solved for."""
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
         self.system, self.element, self.at, self.h, self.v, self.bodies = system, element, at, at.h, at.v, at.bodies
@@ -153,10 +226,6 @@ class ContactImpulses(ABC):
         self.row_meets = self.row_before if jump is None else self.row_before + jump
         self.row_laws = row_laws(system, self.rows, self.h, self.row_before, self.row_free)
         self.row_give = self.bodies.compliance[always:] / (self.h * self.h)
-
-    @abstractmethod
-    def solved(self) -> Solved:
-        """All impulses on their laws."""
 
     def finer_tolerance(self, before: np.ndarray) -> Any:
         """As the function of this name, where neither contacts nor coordinates move. before: of all contacts."""

@@ -15,7 +15,6 @@ bend their way; loose ones keep their angular momentum as well.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,24 +22,33 @@ import numpy as np
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
-from dalembert.math import logical_and, logical_or, repeat, where
+from dalembert.math import logical_and, repeat, where
 from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
 
-from ..elements.contact import Memory, RigidContact
-from .contact_problem import Bodies, ContactImpulses, Situated, Solved, state_after
-from .crowd_step import crowd_step
+from ..elements.contact import RigidContact
+from .contact_problem import (
+    Bodies,
+    ContactImpulses,
+    ContactProblem,
+    ContactStep,
+    Middle,
+    Situated,
+    Solved,
+    state_after,
+)
+from .crowd_step import SIZE, CrowdStep
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
 from .paired_contacts import PairedImpulses
-from .scene_step import scene_step
+from .scene_step import SceneStep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .system import Applied, System
+    from .system import System
 
 IN_VAIN = 0.1  # of the recovery speed: an error of velocities that may come from asking for it
 
@@ -49,40 +57,63 @@ def contact_step(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(q, e) after a step of h [s] with the system's contacts."""
-    model, layout, element = system.model, system.layout, system.contact
+    layout, element = system.layout, system.contact
     assert element is not None
-    if element.mixed:
-        return crowd_step(system, t, h, q, e, u)
-    if element.scene_room and not element.scene(model).links:
-        return scene_step(system, t, h, q, e, u)
-    q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
+    step = step_of(system, element)
+    q_half, v = step.drifted(q, layout.velocity(e), 0.5 * h)
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
-    frames = aligned_frames(model)
-    element = replace(element, patches=tuple(patch.in_frames(frames) for patch in element.patches))
-    bodies = Bodies(system, frames, t + 0.5 * h, h, q_half, e_half, u)
-    at = Situated(h, v, bodies, bodies.kick(v, applied), system.contact_memory(e))
-    step = _problem(system, element, at)
-    attempts = _Attempts(system, element, applied)
-    end = attempts.outcome(at) if attempts.several else _solved(step)
+    at = step.start(Middle(t + 0.5 * h, h, q_half, v, e_half, u, applied))
+    problem, attempts = step.problem(at), _Attempts(step)
+    end = attempts.outcome(at) if attempts.several else _solved(problem)
     solved = Solved(**{name: end[name] for name in Solved._fields} | {"memory": element.memory(end["memory"])})
     v1 = end["v1"]
-    q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement())
-    return q1, state_after(system, e, h, applied, v_end, solved.memory, lambda: step.work(applied, v1, solved))
+    q1, v_end = step.drifted(q_half, v1, 0.5 * h, problem.displacement())
+    return q1, state_after(system, e, h, applied, v_end, solved.memory, lambda: problem.work(applied, v1, solved))
 
 
-def _problem(system: System, element: RigidContact, at: Situated) -> ContactImpulses:
-    if element.scene_room:
-        return PairedImpulses(system, element, at)
-    if element.slots:
-        return GatheredImpulses(system, element, at)
-    return EachContact(system, element, at, every_candidate(element, at))
+def step_of(system: System, element: RigidContact) -> ContactStep:
+    """The step of a system with these contacts."""
+    if element.mixed:
+        return CrowdStep(system, element)
+    if element.scene_room and not element.scene(system.model).links:
+        return SceneStep(system, element)
+    return JointsStep(system, element)
 
 
-def _solved(step: ContactImpulses) -> dict[str, Any]:
-    """The numbers of the solution, and the velocities v1 (nv,) after it."""
-    solved = step.solved()
-    return solved.numbers() | {"v1": step.velocity(solved.w)}
+class JointsStep(ContactStep):
+    """A step of links that joints carry; loose bodies among them count as links, each with its free joint."""
+
+    def __init__(self, system: System, element: RigidContact) -> None:
+        self.frames = aligned_frames(system.model)  # in these the equations of motion are short
+        patches = tuple(patch.in_frames(self.frames) for patch in element.patches)
+        super().__init__(system, replace(element, patches=patches))
+
+    def drifted(
+        self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q, v after a time h without forces."""
+        return drifted(self.system.model, q, v, h, more)
+
+    def start(self, middle: Middle) -> Situated:
+        """The state before impulses."""
+        t, h, q, v, e, u, applied = middle
+        bodies = Bodies(self.system, self.frames, t, h, q, e, u)
+        return Situated(h, v, bodies, applied, bodies.kick(v, applied), self.system.contact_memory(e), middle)
+
+    def problem(self, at: Situated) -> ContactImpulses:
+        """The problem of few candidates, of many, or of very many pairs."""
+        if self.element.scene_room:
+            return PairedImpulses(self.system, self.element, at)
+        if self.element.slots:
+            return GatheredImpulses(self.system, self.element, at)
+        return EachContact(self.system, self.element, at, every_candidate(self.element, at))
+
+
+def _solved(problem: ContactProblem) -> dict[str, Any]:
+    """The numbers of the solution, and velocities after it: v1 (nv,) of the system, joints (n,) of what they carry."""
+    solved = problem.solved()
+    return solved.numbers() | {"v1": problem.velocity(solved.w), "joints": problem.joints_after(solved.w)}
 
 
 class _Attempts:
@@ -92,10 +123,11 @@ class _Attempts:
     all that penetrates come out, with that held as it is.
     """
 
-    def __init__(self, system: System, element: RigidContact, applied: Applied) -> None:
-        self.system, self.element, self.applied, bodies = system, element, applied, system.model.bodies
-        self.parts = element.bounces and not all(drifts(system.model, body) for body in bodies)
-        self.holds = not _all_can_rise(system.model, element.patches)
+    def __init__(self, step: ContactStep) -> None:
+        self.step, self.element, model = step, step.element, step.system.model
+        joints = not isinstance(step, SceneStep)
+        self.parts = joints and self.element.bounces and not all(drifts(model, body) for body in model.bodies)
+        self.holds = joints and not _all_can_rise(model, self.element.patches)
 
     @property
     def several(self) -> bool:
@@ -107,10 +139,10 @@ class _Attempts:
 
         def attempt(kick: np.ndarray, jump: np.ndarray, parted: Any, recovers: Any, *_: Any) -> dict[str, Any]:
             here = at._replace(kick=kick, jump=jump if self.parts else None, recovers=recovers if self.holds else 1.0)
-            end = _solved(_problem(self.system, self.element, here))
+            end = _solved(self.step.problem(here))
             part, hold = self._again(at, end, parted, recovers)
             if self.parts:
-                split = at.parted(at.bodies.kick(end["v1"], self.applied))
+                split = at.parted(at.after(end["joints"]))
                 kick, jump = where(part, split.kick, kick), where(part, split.jump, jump)
             state = {"kick": kick, "jump": jump, "parted": where(part, 1.0, parted)}
             return {
@@ -120,25 +152,18 @@ class _Attempts:
                 "done": where(part, 0.0, where(hold, 0.0, 1.0)),
             }
 
-        nothing = Solved(np.zeros(len(at.v)), at.memory, 0.0, 0.0, 0.0)
+        loose = 0 if at.loose is None else at.loose.motion.shape[0]
+        nothing = Solved(np.zeros(len(at.v) + SIZE * loose), at.memory, 0.0, 0.0, 0.0)
         begin = {"kick": at.kick, "jump": np.zeros(len(at.v)), "parted": 0.0, "recovers": 1.0}
-        return repeat(
-            attempt, 1 + self.parts + self.holds, {**begin, **nothing.numbers(), "v1": at.v, "done": 0.0}, "done"
-        )
+        begin |= {**nothing.numbers(), "v1": at.middle.v, "joints": at.v, "done": 0.0}
+        return repeat(attempt, 1 + self.parts + self.holds, begin, "done")
 
     def _again(self, at: Situated, end: dict[str, Any], parted: Any, recovers: Any) -> tuple[Any, Any]:
         """Whether the step is to be parted by an impact, and whether what penetrates is to be held."""
         after, speed = self.element.memory(end["memory"]), self.element.contact.recovery_speed
-        part = logical_and(_rebounds(self.element, after), parted < 0.5) if self.parts else False
+        part = logical_and(self.step.rebounds(after), parted < 0.5) if self.parts else False
         missed = logical_and(after.unsettled > at.memory.unsettled, after.residual > IN_VAIN * speed)
         return part, logical_and(missed, recovers > 0.5) if self.holds else False
-
-
-def _rebounds(element: RigidContact, memory: Memory) -> Any:
-    """Whether some contact leaves faster than what comes to rest does: what joints carry then moves otherwise."""
-    contacts = zip(memory.contacts[::3], memory.held[::3], strict=True)
-    leaving = [logical_and(p > 0.0, held > element.contact.rest_speed) for p, held in contacts]
-    return reduce(logical_or, leaving)
 
 
 def _all_can_rise(model: Model, patches: Sequence[Patch]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import partial, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from dalembert.algorithms import poses
 from dalembert.contact.bounds import body_radius
 from dalembert.contact.gathering import Motions, freedom_signs, law_of, number_of
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.scene import Scene, Touching
+from dalembert.contact.scene import Touching
 from dalembert.contact.solver import (
     Carrier,
     ConstraintImpulses,
@@ -32,17 +32,26 @@ from dalembert.contact.solver import (
 )
 from dalembert.contact.solver.arrays import NOTHING
 from dalembert.math import abs as absolute
-from dalembert.math import lookup, maximum, sqrt, visit, where
+from dalembert.math import logical_or, lookup, maximum, sqrt, visit, where
 from dalembert.spatial import cross
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import ContactImpulses, Situated, Solved, counts, finer_tolerance, state_after, without_gain
+from .contact_problem import (
+    ContactImpulses,
+    ContactStep,
+    Middle,
+    Situated,
+    Solved,
+    counts,
+    finer_tolerance,
+    without_gain,
+)
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
 from .one_contact import Asked, Last, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
 from .scene_side import MOTION, Side
-from .scene_step import FINEST, LooseBodies, Moving, SceneImpulses, rows_of_bodies
+from .scene_step import FINEST, LooseBodies, SceneImpulses, rows_of_bodies
 from .turning import Turned, where_fast
 
 if TYPE_CHECKING:
@@ -51,37 +60,41 @@ if TYPE_CHECKING:
 SIZE = 6  # velocities of a row
 
 
-def crowd_step(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(q, e) after a step of h [s] of a system with links and many loose bodies."""
-    layout, element = system.layout, system.contact
-    assert element is not None
-    scene = element.scene(system.model)
-    linked, loose = linked_model(system.model, scene.loose), LooseBodies(system, scene)
-    q_half, v = crowd_drifted(system, scene, q, layout.velocity(e), 0.5 * h)
-    e_half = layout.replaced(e, v)
-    applied = system.applied(t + 0.5 * h, q_half, e_half, u)
-    links = Links(system, linked, t + 0.5 * h, h, q_half, e_half, u)
-    v_links = v[linked.v]
-    at = Situated(h, v_links, links, links.kick(v_links, linked.applied(applied)), system.contact_memory(e))
-    step = CrowdImpulses(system, element, at, linked, loose, loose.moving(q_half, v, h, applied))
-    solved = step.solved()
-    v1 = loose.changed(q_half, v, step.loose_changes)
-    v1[linked.v] = step.velocity(solved.w)
-    q1, v_end = crowd_drifted(system, scene, q_half, v1, 0.5 * h, step.displacement())
-    work = partial(step.whole_work, v, applied, v1, solved)
-    return q1, state_after(system, e, h, applied, v_end, solved.memory, work)
+class CrowdStep(ContactStep):
+    """A step of a system with links and many loose bodies."""
 
+    def __init__(self, system: System, element: RigidContact) -> None:
+        super().__init__(system, element)
+        scene = element.scene(system.model)
+        self.linked, self.loose = linked_model(system.model, scene.loose), LooseBodies(system, scene)
 
-def crowd_drifted(
-    system: System, scene: Scene, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """q, v after a time h without forces; more: a displacement of the links' coordinates."""
-    linked = linked_model(system.model, scene.loose)
-    q1, v1 = LooseBodies(system, scene).drifted(q, v, h)
-    q1[linked.q], v1[linked.v] = drifted(linked.model, q[linked.q], v[linked.v], h, more)
-    return q1, v1
+    def drifted(
+        self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q, v after a time h without forces; more: a displacement of the links' coordinates."""
+        linked = self.linked
+        q1, v1 = self.loose.drifted(q, v, h)
+        q1[linked.q], v1[linked.v] = drifted(linked.model, q[linked.q], v[linked.v], h, more)
+        return q1, v1
+
+    def start(self, middle: Middle) -> Situated:
+        """The state before impulses."""
+        system, linked, (t, h, q, v, e, u, applied) = self.system, self.linked, middle
+        links, on_links = Links(system, linked, t, h, q, e, u), linked.applied(applied)
+        v_links, moving = v[linked.v], self.loose.moving(q, v, h, applied)
+        kick, memory = links.kick(v_links, on_links), system.contact_memory(e)
+        return Situated(h, v_links, links, on_links, kick, memory, middle, moving)
+
+    def problem(self, at: Situated) -> CrowdImpulses:
+        """All contacts at once."""
+        return CrowdImpulses(self, at)
+
+    def rebounds(self, memory: Memory) -> Any:
+        """Whether links have a contact that leaves faster than what comes to rest does."""
+        parts = self.element.scene(self.system.model).parts
+        every = memory_parts(memory, [part.room for part in parts], len(self.element.turning))
+        of_links = [kept for part, kept in zip(parts, every, strict=True) if part.of_links]
+        return reduce(logical_or, [super(CrowdStep, self).rebounds(kept) for kept in of_links], False)
 
 
 class LinkImpulses(SceneImpulses):
@@ -129,12 +142,14 @@ class LinkImpulses(SceneImpulses):
             a, b = (lookup(self.signs, where(x < n, none, x - n)) for x in bodies)
             J_links = self.motions.rows(a - b, axes, position - sign * aside, about)
             carrier = self.links.carrier(J_links)
+            jump = None if self.at.jump is None else carrier.X.T @ self.at.jump
             before = sign * side.before + J_links @ self.at.v
             free = before + sign * side.kick + carrier.X.T @ self.at.kick
             J, Y = (sign * x for x in _loose_rows(side, axes, about))
             both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
             last, thin = Last(**last), number_of(self.element.thin, number)
-            columns = asked.columns(law, gap, before, free, last, alone, mobility(*both), thin=thin)
+            mobile = self.at.recovers * mobility(*both)
+            columns = asked.columns(law, gap, before, free, last, alone, mobile, jump, thin=thin)
             columns |= self.start_columns(last)
             return columns | {"one_more": number + 1.0, "J": J, "Y": Y, "B": whitened(carrier.Y.T, self.links.mass.r)}
 
@@ -157,16 +172,11 @@ def _loose_rows(side: Side, axes: np.ndarray, about: tuple[int, ...]) -> tuple[n
 class CrowdImpulses(ContactImpulses):
     """The problem of a step: contacts of loose bodies, then those of links, in slots, and rows of joints."""
 
-    def __init__(
-        self,
-        system: System,
-        element: RigidContact,
-        at: Situated,
-        linked: LinkedModel,
-        loose: LooseBodies,
-        moving: Moving,
-    ) -> None:
+    def __init__(self, step: CrowdStep, at: Situated) -> None:
+        system, element, linked, loose, moving = step.system, step.element, step.linked, step.loose, at.loose
+        assert moving is not None
         super().__init__(system, element, at)
+        self.step = step
         scene, model, h = loose.scene, linked.model, at.h
         X = poses(model, at.bodies.q)
         motions = Motions(model, X, at.bodies.q)
@@ -184,7 +194,6 @@ class CrowdImpulses(ContactImpulses):
         for part, memory in zip(scene.parts, memories, strict=True):
             here = LooseBodies(system, part), element, moving, memory, h
             self.kinds.append(LinkImpulses(at, linked, motions, *here) if part.of_links else SceneImpulses(*here))
-        self.loose_changes = np.zeros((len(scene.loose), SIZE))
 
     def _problem(self, bouncing: bool, finer: Any) -> CrowdProblem:
         kinds = [kind.sweeps(bouncing, finer, self.joints) for kind in self.kinds]
@@ -215,7 +224,7 @@ class CrowdImpulses(ContactImpulses):
             return problem.along(problem.pushed(p))
 
         if self.element.bounces:
-            before = problem.joined([kind.columns["before"] for kind in self.kinds], self.row_before)
+            before = problem.joined([kind.columns["meets"] for kind in self.kinds], self.row_meets)
             free = problem.joined([kind.columns["free"] for kind in self.kinds], self.row_free)
             solution, left = without_gain(impulses, before, free, responded, memory.owed)
         else:
@@ -225,8 +234,7 @@ class CrowdImpulses(ContactImpulses):
     def _result(self, problem: CrowdProblem, solution: ConstraintImpulses, left: Any) -> Solved:
         """The changes of velocities of loose bodies, and what the step remembers."""
         pushed = problem.pushed(solution.p)
-        self.loose_changes = self.moving.changes(pushed[SIZE * self.joints :].reshape(-1, SIZE))
-        w = problem.of_joints(pushed) / self.root
+        w = np.concatenate([problem.of_joints(pushed) / self.root, pushed[SIZE * self.joints :]])
         (parts, rows), slips = problem.split(solution.p), problem.slips(solution.slip)
         lost, owed = [0.0, 0.0, 0.0], 0.0
         changes, _ = problem.split(problem.along(pushed))
@@ -238,7 +246,7 @@ class CrowdImpulses(ContactImpulses):
         memory = self.at.memory
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
         missed = [largest_size(kind.columns["passed"], kind.touching.count) for kind in self.kinds]
-        too_far = self._turned(self.velocity(w), parts)
+        too_far = self._turned(w, parts)
         numbers = counts(memory, solution, reduce(maximum, missed), too_far)
         numbers["unsettled"] = maximum(numbers["unsettled"], memory.unsettled + crowded)
         after = Memory(
@@ -256,9 +264,23 @@ class CrowdImpulses(ContactImpulses):
         )
         return Solved(w, after, *lost)
 
-    def _turned(self, v1: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
-        """What turns too far for the step to follow it; v1 (nv,): of links; p: impulses of contacts of each kind."""
-        twists, loose = self.motions.twists(v1), MOTION.named(self.moving.motion)["before"] + self.loose_changes
+    def joints_after(self, w: np.ndarray) -> np.ndarray:
+        """Velocities of the links at the end of the step."""
+        return super().velocity(w[: len(self.v)])
+
+    def velocity(self, w: np.ndarray) -> np.ndarray:
+        """v (nv,) of all bodies at the end of the step."""
+        v1 = self.step.loose.changed(self.at.middle.q, self.at.middle.v, self._loose_changes(w))
+        v1[self.step.linked.v] = self.joints_after(w)
+        return v1
+
+    def _loose_changes(self, w: np.ndarray) -> np.ndarray:
+        return self.moving.changes(w[len(self.v) :].reshape(-1, SIZE))
+
+    def _turned(self, w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
+        """What turns too far for the step to follow it; p: impulses of contacts of each kind."""
+        twists = self.motions.twists(self.joints_after(w))
+        loose = MOTION.named(self.moving.motion)["before"] + self._loose_changes(w)
         of_links = [twists[body.index] for body in self.link_bodies]
         spins = np.array([*loose[:, 3:], *(twist[:3] for twist in of_links)])
 
@@ -272,13 +294,13 @@ class CrowdImpulses(ContactImpulses):
 
         return where_fast(self.turning.most(self.h, spins), at_length)
 
-    def whole_work(self, v: np.ndarray, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
+    def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
         """The change of each account of the ledger in the step [J], at velocities (nv,) of all bodies."""
         whole, links = copy(self), copy(self.bodies)
         assert isinstance(links, Links)
         links.servos = links.whole_servos
-        whole.v, whole.rows, whole.bodies = v, links.whole_rows, links
-        return whole.work(applied, v1, solution)
+        whole.v, whole.rows, whole.bodies = self.at.middle.v, links.whole_rows, links
+        return super(CrowdImpulses, whole).work(applied, v1, solution)
 
 
 def memory_parts(memory: Memory, rooms: list[int], m: int) -> list[Memory]:

@@ -33,7 +33,16 @@ from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
-from .contact_problem import counts, finer_tolerance, state_after, without_gain
+from .contact_problem import (
+    ContactProblem,
+    ContactStep,
+    Middle,
+    Situated,
+    Solved,
+    counts,
+    finer_tolerance,
+    without_gain,
+)
 from .drift import loose_drift
 from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
 from .scene_side import MOTION, Side
@@ -46,28 +55,29 @@ FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at res
 HALF = np.triu_indices(3)  # of a symmetric matrix
 
 
-def scene_step(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(q, e) after a step of h [s] of a system whose bodies are all loose."""
-    layout, element = system.layout, system.contact
-    assert element is not None
-    bodies = LooseBodies(system, element.scene(system.model))
-    q_half, v = bodies.drifted(q, layout.velocity(e), 0.5 * h)
-    applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
-    step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), system.contact_memory(e), h)
-    solved = step.solved(bool(layout.nw))
-    v1 = bodies.changed(q_half, v, step.moving.changes(solved.w))
-    q1, v_end = bodies.drifted(q_half, v1, 0.5 * h)
+class SceneStep(ContactStep):
+    """A step of a system whose bodies are all loose."""
 
-    def work() -> np.ndarray:
-        changes = list(h * system.powers(q_half, 0.5 * (v + v1), applied))
-        lost = zip((CONTACT_IMPACTS, CONTACT_FRICTION, CONTACT_RECOVERY), solved.lost, strict=True)
-        for entry, heat in lost:
-            changes[system.entries.index(entry)] = heat
-        return np.array(changes)
+    def __init__(self, system: System, element: RigidContact) -> None:
+        super().__init__(system, element)
+        self.loose = LooseBodies(system, element.scene(system.model))
 
-    return q1, state_after(system, e, h, applied, v_end, solved.memory, work)
+    def drifted(
+        self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q, v after a time h without forces."""
+        return self.loose.drifted(q, v, h)
+
+    def start(self, middle: Middle) -> Situated:
+        """The state before impulses; there are no joints."""
+        moving = self.loose.moving(middle.q, middle.v, middle.h, middle.applied)
+        memory = self.system.contact_memory(middle.e)
+        none: Any = None
+        return Situated(middle.h, np.zeros(0), none, middle.applied, np.zeros(0), memory, middle, moving)
+
+    def problem(self, at: Situated) -> SceneProblem:
+        """All contacts at once."""
+        return SceneProblem(self, at)
 
 
 class Moving(NamedTuple):
@@ -86,14 +96,6 @@ class Moving(NamedTuple):
     def changes(self, w: np.ndarray) -> np.ndarray:
         """(n, 6) of velocities in the step, by contacts w (n, 6) and all other forces."""
         return MOTION.named(self.motion)["kick"] + w
-
-
-class SceneSolution(NamedTuple):
-    """w (n, 6): changes of velocities by contacts; the memory for the next step; heat of impacts, friction, lifts."""
-
-    w: np.ndarray
-    memory: Memory
-    lost: tuple[Any, Any, Any]
 
 
 class LooseBodies:
@@ -199,8 +201,9 @@ class SceneImpulses:
         known = memory.numbers, len(element.names), memory.by_place()
         last = known_before(self.touching.number, self.touching.count, *known)
         self.columns = self._columns(self.touching, last)
+        self.columns.setdefault("meets", self.columns["before"])
 
-    def solved(self, accounts: bool) -> SceneSolution:
+    def solved(self, accounts: bool) -> Solved:
         """All impulses on their laws; accounts: with the heat that they make."""
         columns, contact, count = self.columns, self.element.contact, self.touching.count
         m, motion = len(self.about), largest_size(columns["before"], count)
@@ -215,7 +218,7 @@ class SceneImpulses:
             return flat(problem.velocities(problem.pushed(by_contact(p, 3 + m))))
 
         if self.bounces:
-            velocities = flat(columns["before"]), flat(columns["free"])
+            velocities = flat(columns["meets"]), flat(columns["free"])
             solution, left = without_gain(impulses, *velocities, responded, self.memory.owed)
         else:
             solution, left = impulses(True), 0.0
@@ -249,7 +252,7 @@ class SceneImpulses:
             crowded=before.crowded + crowded,
             **numbers,
         )
-        return SceneSolution(w, memory, lost)
+        return Solved(w.ravel(), memory, *lost)
 
     def sweeps(self, bouncing: bool, finer: Any, joints: int = 0) -> Sweeps:
         """The contacts as `linear` takes them; joints: rows of the table of velocities before those of bodies."""
@@ -365,17 +368,47 @@ class SceneImpulses:
         """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
 
         def step(
-            _: Any, impact: Any, friction: Any, lift: Any, gap: Any, before: Any, free: Any, p: Any, du: Any
+            _: Any, impact: Any, friction: Any, lift: Any, gap: Any, meets: Any, free: Any, p: Any, du: Any
         ) -> Any:
-            lost = -0.5 * p * (before + free + du)
+            lost = -0.5 * p * (meets + free + du)
             lifted = recovered(lost[0], gap)
             more = {"impact": impact + lost[0] + lifted, "friction": friction + sum(lost[1:]), "lift": lift + lifted}
             return more
 
-        items = {"gap": self.touching.gap, "before": self.columns["before"], "free": self.columns["free"]}
+        items = {"gap": self.touching.gap, "meets": self.columns["meets"], "free": self.columns["free"]}
         start = {"impact": 0.0, "friction": 0.0, "lift": 0.0}
         heat = visit(step, items | {"p": p, "du": changes}, NOTHING, carry=start, count=self.touching.count)
         return heat["impact"], heat["friction"], heat["lift"]
+
+
+class SceneProblem(ContactProblem):
+    """The problem of loose bodies alone."""
+
+    def __init__(self, step: SceneStep, at: Situated) -> None:
+        assert at.loose is not None
+        self.step, self.at, self.moving = step, at, at.loose
+        self.contacts = SceneImpulses(step.loose, step.element, at.loose, at.memory, at.h)
+
+    def solved(self) -> Solved:
+        """All impulses on their laws."""
+        return self.contacts.solved(bool(self.step.system.layout.nw))
+
+    def velocity(self, w: np.ndarray) -> np.ndarray:
+        """v (nv,) at the end of the step."""
+        middle = self.at.middle
+        return self.step.loose.changed(middle.q, middle.v, self.moving.changes(w.reshape(-1, 6)))
+
+    def displacement(self) -> None:
+        """Nothing: there are no joints."""
+
+    def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
+        """The change of each account of the ledger in the step [J]."""
+        system, middle = self.step.system, self.at.middle
+        changes = list(middle.h * system.powers(middle.q, 0.5 * (middle.v + v1), applied))
+        lost = solution.impacts, solution.friction, solution.recovery
+        for entry, heat in zip((CONTACT_IMPACTS, CONTACT_FRICTION, CONTACT_RECOVERY), lost, strict=True):
+            changes[system.entries.index(entry)] = heat
+        return np.array(changes)
 
 
 def rows_of_bodies(numbers: np.ndarray, joints: int, n: int) -> np.ndarray:
