@@ -92,6 +92,10 @@ class Bodies:
         more = self.mass.forward(self.h * later)
         return kick - (more if self.loops is None else self.loops.freed(more))
 
+    def kinetic_energy(self, v: np.ndarray) -> Any:
+        """Of velocities v (nv,) [J]."""
+        return 0.5 * (v @ sparse_product(self.M, v))
+
     def change(self, kick: np.ndarray) -> np.ndarray:
         """The change of velocities (nv,) that a kick makes."""
         return self.mass.backward(self.mass.r * kick)
@@ -119,8 +123,9 @@ class Situated(NamedTuple):
 
     applied: all forces on these but impulses; kick (nv,): L⁻¹ h f of them. memory: of the step before. jump (nv,):
     where an impact parts the step, by how much the half of the kick before it differs from that after it, since forces
-    of inertia have changed; else None. recovers: 1, or 0 where what penetrates is held as it is, since no motion lets
-    all of it come out. middle, loose: of the whole system, and of the bodies that are looped over.
+    of inertia have changed; else None. recovers: 1, or 0 where what penetrates is held as it is and nothing rebounds,
+    since no motion lets all of it come out. middle, loose: of the whole system, and of the bodies that are looped over.
+    measures: whether the heat of contacts is asked for in any case.
     """
 
     h: Any
@@ -133,6 +138,7 @@ class Situated(NamedTuple):
     loose: Moving | None = None
     jump: np.ndarray | None = None
     recovers: Any = 1.0
+    measures: bool = False
 
     def after(self, v1: np.ndarray) -> np.ndarray:
         """The kick (nv,) with forces of inertia at velocities v1 (nv,) of joints, those after the impulses."""
@@ -226,6 +232,7 @@ class ContactImpulses(ContactProblem):
         self.row_meets = self.row_before if jump is None else self.row_before + jump
         self.row_laws = row_laws(system, self.rows, self.h, self.row_before, self.row_free)
         self.row_give = self.bodies.compliance[always:] / (self.h * self.h)
+        self.measures = at.measures or bool(system.layout.nw)
 
     def finer_tolerance(self, before: np.ndarray) -> Any:
         """As the function of this name, where neither contacts nor coordinates move. before: of all contacts."""

@@ -22,7 +22,8 @@ import numpy as np
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
-from dalembert.math import logical_and, repeat, where
+from dalembert.math import abs as absolute
+from dalembert.math import logical_and, logical_or, repeat, where
 from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from .system import System
 
 IN_VAIN = 0.1  # of the recovery speed: an error of velocities that may come from asking for it
+JAMS, LEAST = 10.0, 1e-9  # times the kinetic energy, and energy [J]: what contacts exchange only in a jam
 
 
 def contact_step(
@@ -120,7 +122,9 @@ class _Attempts:
     """A step that may have to be solved again, in the light of a first solution.
 
     Where joints carry what rebounds, with forces of inertia after the impact as well as before it. Where no motion lets
-    all that penetrates come out, with that held as it is.
+    all that penetrates come out, with that held as it is. Where friction jams what is to rebound (the cone of a contact
+    holds a direction in which no joint moves), the normal would push against the friction with any force and put in as
+    much energy as that takes out: the contact then comes to rest.
     """
 
     def __init__(self, step: ContactStep) -> None:
@@ -138,7 +142,8 @@ class _Attempts:
         """The numbers of the last solution, and the velocities v1 (nv,) after it."""
 
         def attempt(kick: np.ndarray, jump: np.ndarray, parted: Any, recovers: Any, *_: Any) -> dict[str, Any]:
-            here = at._replace(kick=kick, jump=jump if self.parts else None, recovers=recovers if self.holds else 1.0)
+            here = at._replace(kick=kick, measures=self.holds)
+            here = here._replace(jump=jump if self.parts else None, recovers=recovers if self.holds else 1.0)
             end = _solved(self.step.problem(here))
             part, hold = self._again(at, end, parted, recovers)
             if self.parts:
@@ -162,8 +167,12 @@ class _Attempts:
         """Whether the step is to be parted by an impact, and whether what penetrates is to be held."""
         after, speed = self.element.memory(end["memory"]), self.element.contact.recovery_speed
         part = logical_and(self.step.rebounds(after), parted < 0.5) if self.parts else False
+        if not self.holds:
+            return part, False
         missed = logical_and(after.unsettled > at.memory.unsettled, after.residual > IN_VAIN * speed)
-        return part, logical_and(missed, recovers > 0.5) if self.holds else False
+        present = at.bodies.kinetic_energy(at.v + at.bodies.change(at.kick))
+        jams = absolute(end["impacts"]) + absolute(end["friction"]) > JAMS * present + LEAST
+        return part, logical_and(logical_or(missed, jams), recovers > 0.5)
 
 
 def _all_can_rise(model: Model, patches: Sequence[Patch]) -> bool:

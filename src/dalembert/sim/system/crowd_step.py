@@ -126,7 +126,7 @@ class LinkImpulses(SceneImpulses):
     def _columns(self, touching: Touching, remembered: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
         about, n, none = self.about, float(self.loose_count), float(len(self.signs) - 1)
-        asked = Asked(self.element, self.h, self.memory, about)
+        asked = Asked(self.element, self.h, self.memory, about, self.at.recovers)
         alone = pushed_alone([self._pushing_links(touching, remembered)])
 
         def loose_side(bodies: Any) -> dict[str, Any]:
@@ -148,8 +148,7 @@ class LinkImpulses(SceneImpulses):
             J, Y = (sign * x for x in _loose_rows(side, axes, about))
             both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
             last, thin = Last(**last), number_of(self.element.thin, number)
-            mobile = self.at.recovers * mobility(*both)
-            columns = asked.columns(law, gap, before, free, last, alone, mobile, jump, thin=thin)
+            columns = asked.columns(law, gap, before, free, last, alone, mobility(*both), jump, thin=thin)
             columns |= self.start_columns(last)
             return columns | {"one_more": number + 1.0, "J": J, "Y": Y, "B": whitened(carrier.Y.T, self.links.mass.r)}
 
@@ -241,7 +240,7 @@ class CrowdImpulses(ContactImpulses):
         for kind, p, du in zip(self.kinds, parts, changes, strict=True):
             if self.element.bounces:
                 owed = owed + kind.owed(p, du, left - owed)
-            if self.system.layout.nw:
+            if self.measures:
                 lost = [x + y for x, y in zip(lost, kind.lost(p, du), strict=True)]
         memory = self.at.memory
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])

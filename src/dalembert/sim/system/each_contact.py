@@ -169,7 +169,7 @@ class EachContact(ContactImpulses):
         w, n = self._pushed(solution.p), len(self.contact_rows)
         p, turned, rows = np.split(solution.p, [3 * len(self.gap), n])
         impacts, friction, recovery = 0.0, 0.0, 0.0
-        if self.system.layout.nw:
+        if self.measures:
             mean = 0.5 * (self.meets[:n] + self._velocities(self.velocity(w)))
             lost = -solution.p[:n] * mean
             normals = lost[: len(p) : 3]
@@ -255,7 +255,7 @@ class EachContact(ContactImpulses):
         last = zip(memory.approach, memory.contacts[::3], strict=True)
         jumps = [0.0] * len(self.gap) if self.at.jump is None else (self.meets - self.before)[normals]
         each = zip(self.touching.laws, self.gap, *velocities, last, jumps, strict=True)
-        return [bounced(contact, law, self.h, *numbers) for law, *numbers in each]
+        return [bounced(contact, law, self.h, *numbers, self.at.recovers) for law, *numbers in each]
 
     def _approaches(
         self, p: np.ndarray, after: np.ndarray, responded: Callable[[np.ndarray], np.ndarray]

@@ -124,6 +124,7 @@ def bounced(
     shift: Any,
     last: tuple[Any, Any],
     jump: Any = 0.0,
+    recovers: Any = 1.0,
 ) -> Bounce:
     """The shift of a normal if what meets fast enough bounces.
 
@@ -131,8 +132,8 @@ def bounced(
     and the impulse of the step before. With a constant acceleration a, the surface is met at a speed w of
     w² = before² − 2 a x, x = gap − h/2 before being the gap at the start. The rebound u1 rises as high as e w does:
     u1² − 2 a x1 = e² w², where x1 = gap + h/2 u1 ends the step. Where that is below x1, the step brings the gap to
-    zero, and the next one has the rebound: until then the approach is remembered. jump: see `Situated`; a is then the
-    mean of those before and after the impact, so that an elastic one keeps the energy.
+    zero, and the next one has the rebound: until then the approach is remembered. jump, recovers: see `Situated`; a is
+    then the mean of those before and after the impact, so that an elastic one keeps the energy.
     """
     if is_zero(law.restitution):
         return Bounce(shift, 0.0)
@@ -143,7 +144,7 @@ def bounced(
     square = maximum(square, where(impulse > 0.0, waited, 0.0))
     root = half * half + 2.0 * acceleration * gap + e * e * square
     speed = where(root > 0.0, half - 0.5 * jump + sqrt(maximum(root, 0.0)), 0.0)
-    fast = logical_and(square > contact.rest_speed * contact.rest_speed, e > 0.0)
+    fast = logical_and(square > contact.rest_speed * contact.rest_speed, e * recovers > 0.0)
     meets = logical_and(fast, free + shift < 0.0)
     leaves = logical_and(meets, speed > 0.0)
     return Bounce(where(leaves, -speed, shift), where(logical_and(meets, speed <= 0.0), square, 0.0))
@@ -250,10 +251,14 @@ class Last(NamedTuple):
 
 
 class Asked:
-    """What the laws ask of contacts in a step of h [s]; about: axes about which some resist turning."""
+    """What the laws ask of contacts in a step of h [s]; about: axes about which some resist turning; recovers: see
+    `Situated`.
+    """
 
-    def __init__(self, element: RigidContact, h: Any, memory: Memory, about: tuple[int, ...]) -> None:
-        self.element, self.h, self.memory, self.about = element, h, memory, about
+    def __init__(
+        self, element: RigidContact, h: Any, memory: Memory, about: tuple[int, ...], recovers: Any = 1.0
+    ) -> None:
+        self.element, self.h, self.memory, self.about, self.recovers = element, h, memory, about, recovers
 
     def columns(
         self,
@@ -278,7 +283,7 @@ class Asked:
         contact, h = self.element.contact, self.h
         stuck = was_stuck(last.p, last.slip)
         held = rolling_velocity(before[:3], last.p, last.held, stuck, alone)
-        shift = normal_shift(contact, h, gap, before[0], held[0], mobile)
+        shift = normal_shift(contact, h, gap, before[0], held[0], self.recovers * mobile)
 
         def shifted(shift: Any) -> np.ndarray:
             return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
@@ -297,8 +302,8 @@ class Asked:
         if jump is not None:
             columns["meets"] = before + jump
         if self.element.bounces:
-            of_normal = () if jump is None else (jump[0],)
-            bounce = bounced(contact, law, h, gap, before[0], free[0], shift, (last.approach[0], last.p[0]), *of_normal)
+            normal = before[0], free[0], shift, (last.approach[0], last.p[0]), 0.0 if jump is None else jump[0]
+            bounce = bounced(contact, law, h, gap, *normal, self.recovers)
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
             columns["stops"] = can_be_stopped(contact, law, h, gap, bounce.shift < shift)
             shift = bounce.shift

@@ -66,8 +66,8 @@ class SlottedContacts:
         before = J @ step.v
         free = before + carrier.X.T @ step.kick
         alone = pushed_alone(gathering.groups_of(slot.number) * pushing)
-        mobile = step.at.recovers * mobility(carrier.X, carrier.Y)
-        asked = Asked(step.element, step.h, step.at.memory, gathering.turning)
+        mobile = mobility(carrier.X, carrier.Y)
+        asked = Asked(step.element, step.h, step.at.memory, gathering.turning, step.at.recovers)
         jump = None if step.at.jump is None else carrier.X.T @ step.at.jump
         apart, thin = speeds_apart(J[:3], step.v), number_of(step.element.thin, slot.number)
         law = gathering.law(slot.number)
@@ -85,7 +85,7 @@ class SlottedContacts:
         p, turned, rows = self._split(solution.p)
         w = self._pushed(solution.p)
         v1 = step.velocity(w)
-        lost: tuple[Any, Any, Any] = self._lost(p, turned, v1) if step.system.layout.nw else (0.0, 0.0, 0.0)
+        lost: tuple[Any, Any, Any] = self._lost(p, turned, v1) if step.measures else (0.0, 0.0, 0.0)
         owed: Any = 0.0
         if self.bounces:
             columns["waits"] = self._waits(p, v1)
