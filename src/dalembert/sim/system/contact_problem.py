@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.algorithms import poses
+from dalembert.algorithms.free_bodies import drifts
 from dalembert.algorithms.gather import gathered
 from dalembert.algorithms.passive import dissipation
+from dalembert.contact.gathering import points
 from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses
 from dalembert.linear import factor, is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
+from dalembert.math import branch, clip, logical_and, logical_or, maximum, repeat, sqrt, where
 from dalembert.model.aligned import AlignedFrames
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
-from .drift import still
+from .drift import drifted, still
 from .impulses import RECOVERED, Loops, opened, row_laws
 from .turning import Turned
 
@@ -238,6 +241,21 @@ class ContactImpulses(ContactProblem):
         """As the function of this name, where neither contacts nor coordinates move. before: of all contacts."""
         motion = reduce(maximum, [absolute(x) for x in [*before, *self.v]])
         return finer_tolerance(self.element.contact.tolerance, motion, self.at.memory.passes)
+
+    def gaps_ahead(self, meets: Any) -> np.ndarray:
+        """(n,): the gap of each candidate after a step h along the path of the joints, without impulses [m].
+
+        meets: whether they are asked for; −1 where they are not, or where nothing but free bodies moves.
+        """
+        model, unknown = self.bodies.model, {"gap": np.full(len(self.element.names), -1.0)}
+        if all(drifts(model, body) or not body.joint.nv for body in model.bodies):
+            return unknown["gap"]
+
+        def along() -> dict[str, np.ndarray]:
+            q, _ = drifted(model, self.bodies.q, self.v + self.bodies.change(self.kick), self.h)
+            return {"gap": points(self.element.patches, poses(model, q)).gap}
+
+        return branch(meets, along, unknown)["gap"]
 
     def velocity(self, w: np.ndarray) -> np.ndarray:
         """v (nv,) at the end of the step."""

@@ -14,16 +14,18 @@ from dalembert.contact.gathering import Motions, tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.contact.solver import Carrier, Law, Moment, constraint_impulses, impulses_from_rest
 from dalembert.linear import nonzeros, sparse_product
-from dalembert.math import branch, clip, maximum, where
+from dalembert.math import branch, clip, logical_or, maximum, take, where
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import ContactImpulses, Situated, Solved, counts, without_gain
 from .one_contact import (
     Bounce,
+    along_the_path,
     bounced,
     braking,
     can_be_stopped,
     friction_coefficient,
+    meets_ahead,
     mobility,
     normal_shift,
     passed,
@@ -56,7 +58,8 @@ class Touching(NamedTuple):
 
     moments: (contact, axis) of friction about axes, and spin (m, nv) of them. thin: thicknesses [m], see `passed`;
     normals (k, 3). places (k, 3) and bodies (k, 2), numbers of both of each: None where nothing can turn too far for
-    the step to follow it. faces: rows of contacts and moments by pairs of bodies, where these have fewer.
+    the step to follow it. faces: rows of contacts and moments by pairs of bodies, where these have fewer. numbers (k,):
+    of candidates; None: of all, in their order.
     """
 
     gap: np.ndarray
@@ -70,6 +73,7 @@ class Touching(NamedTuple):
     places: np.ndarray | None = None
     bodies: np.ndarray | None = None
     faces: Faces | None = None
+    numbers: np.ndarray | None = None
 
 
 def every_candidate(element: RigidContact, at: Situated) -> Touching:
@@ -135,10 +139,19 @@ class EachContact(ContactImpulses):
         places = [slice(3 * i, 3 * i + 3) for i in range(k)]
         mobile = [self.at.recovers * mobility(self.all.X[:, at], self.all.Y[:, at]) for at in places]
         normals = zip(self.gap, before[:, 0], self.held[:, 0], mobile, strict=True)
-        self.shifts = [normal_shift(element.contact, self.h, *each) for each in normals]
+        self.shifts = self._along_the_path([normal_shift(element.contact, self.h, *each) for each in normals])
         self.bounces = self._bounces() if element.bounces else []
         sliding = zip(touching.laws, before[:, 1:], stuck, strict=True)
         self.mu = [friction_coefficient(element.contact, *each) for each in sliding]
+
+    def _along_the_path(self, shifts: list[Any]) -> list[Any]:
+        """Shifts of normals, without those contacts that only a straight way closes."""
+        at, free = self.touching, self.free[: 3 * len(self.gap) : 3]
+        open_ones = zip(self.gap, free + np.array(shifts), at.memory.contacts[::3], strict=True)
+        meets = [meets_ahead(self.element.contact, self.h, *each) for each in open_ones]
+        gaps = self.gaps_ahead(reduce(logical_or, meets))
+        after = gaps if at.numbers is None else take(gaps[:, None], at.numbers)[:, 0]
+        return [along_the_path(self.h, *each) for each in zip(shifts, free, meets, after, strict=True)]
 
     def solved(self) -> Solved:
         """All impulses on their laws."""

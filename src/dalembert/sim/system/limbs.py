@@ -132,6 +132,7 @@ class LimbImpulses:
             ),
             [np.inf] * k,  # they are of the ground
             np.array(normals),  # where something turns too far, this solution is not taken
+            numbers=numbers,
         )
         solution = EachContact(self.system, self.element, self.at, touching).solved()
         return solution._replace(memory=self._in_slots(solution.memory, numbers))

@@ -107,6 +107,23 @@ def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mob
     return minimum(shift, maximum(shift - held, before))
 
 
+def meets_ahead(contact: Contact, h: Any, gap: Any, end: Any, impulse: Any) -> Any:
+    """Whether an open contact, which did not push before, would close on a straight way.
+
+    end: its velocity after the step without impulses, with its shift.
+    """
+    return logical_and(logical_and(gap > contact.tolerance * h, impulse <= 0.0), end < 0.0)
+
+
+def along_the_path(h: Any, shift: Any, free: Any, meets: Any, after: Any) -> Any:
+    """The shift of a normal that would close on a straight way (`meets`), where its joints' path leaves it open.
+
+    after: the gap at the end of that path [m], below 0 where it closes there as well. A link that swings over the floor
+    moves on an arc, which a straight way leaves by h² v² / 2 r.
+    """
+    return where(logical_and(meets, after > 0.0), after / h - free, shift)
+
+
 class Bounce(NamedTuple):
     """Of a normal: its shift with a rebound, and the square of the speed of an approach that waits for its rebound."""
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.contact.gathering import NOBODY, Slot, known_before, number_of
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.solver import ConstraintImpulses, LoopedContacts, looped_impulses
+from dalembert.contact.solver import ConstraintImpulses, LoopedContacts, largest_size, looped_impulses
 from dalembert.linear import Columns, sparse_product
-from dalembert.math import clip, lookup, maximum, visit, where
+from dalembert.math import clip, logical_and, lookup, maximum, take, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory
@@ -22,7 +22,9 @@ from .contact_problem import Solved, counts, without_gain
 from .one_contact import (
     Asked,
     Last,
+    along_the_path,
     braking,
+    meets_ahead,
     mobility,
     pushed_alone,
     recovered,
@@ -56,6 +58,8 @@ class SlottedContacts:
 
         self.columns = last | mapped(one, slots._asdict() | {"last": last}, count)
         self.columns.setdefault("meets", self.columns["before"])
+        if not step.element.scene_room:
+            self.columns |= self._along_the_path()
 
     def _column(self, slot: Slot, last: Last, pushing: np.ndarray) -> dict[str, Any]:
         """All that the problem needs of one contact; last: of the step before; pushing (g,): contacts, by group."""
@@ -73,6 +77,30 @@ class SlottedContacts:
         law = gathering.law(slot.number)
         columns = asked.columns(law, slot.gap, before, free, last, alone, mobile, jump, apart, thin)
         return columns | {"one_more": slot.number + 1.0, "gap": slot.gap, "J": J, "X": carrier.X.T, "Y": carrier.Y.T}
+
+    def _along_the_path(self) -> dict[str, np.ndarray]:
+        """Columns without those contacts that only a straight way closes."""
+
+        def closes(gap: Any, c: Any, p: Any) -> dict[str, Any]:
+            return {"closes": where(meets_ahead(self.contact, self.step.h, gap, c[0], p[0]), 1.0, 0.0)}
+
+        closing = mapped(closes, self._some("gap", "c", "p"), self.count)["closes"]
+        gaps = self.step.gaps_ahead(largest_size(closing, self.count) > 0.5)
+
+        def one(closes: Any, after: Any, c: Any, free: Any, held: Any, waits: Any, *further: Any) -> dict[str, Any]:
+            shift = along_the_path(self.step.h, c[0] - free[0], free[0], closes > 0.5, after)
+            c, held = np.array([free[0] + shift, *c[1:]]), np.array([-shift, *held[1:]])
+            columns = {"c": c, "held": held}
+            if self.bounces:
+                opens = logical_and(closes > 0.5, after > 0.0)
+                (plain,) = further
+                columns["c_plain"] = np.array([where(opens, c[0], plain[0]), *plain[1:]])
+                columns["waits"] = where(opens, 0.0, waits)
+            return columns
+
+        after = take(gaps[:, None], self.slots.number)[:, 0]
+        names = ("c", "free", "held", "waits") + (("c_plain",) if self.bounces else ())
+        return mapped(one, {"closes": closing, "after": after} | self._some(*names), self.count)
 
     def solved(self) -> Solved:
         """All impulses on their laws."""
