@@ -35,7 +35,7 @@ PAIRS = 250  # of a kind: as many have room in any case
 POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time of a loose body, where every pair has one point, and else
 POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
-CROWD = 4  # loose bodies beside links from which on they are looped over
+CROWD = 2  # loose bodies beside links from which on they are looped over
 BOUND = Columns(centre=(3,), radius=(), ahead=(), half=(3,), axes=(3, 3))  # of a solid: see `Scene._bounds`
 AHEAD_COLUMN = 12  # the column of a body's row with how far it may move, behind its pose
 CONTACT = Columns(number=(), bodies=(2,), gap=(), position=(3,), normal=(3,), aside=(3,))  # of a row: see `Touching`
@@ -147,6 +147,12 @@ class Scene:
             for of_links, members in kinds.items()
             if members
         ]
+
+    @property
+    def pairs_of_loose(self) -> bool:
+        """Whether two loose bodies may touch each other."""
+        loose = {body.index for body in self.loose}
+        return any(patch.first in loose and patch.second in loose for patch in self.patches)
 
     @property
     def mixed(self) -> bool:

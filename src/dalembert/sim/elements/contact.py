@@ -25,7 +25,7 @@ from .patch_facts import facts_of, laws_of
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
 MEMORY_COUNTS = 8  # fields of a memory that are single numbers, behind the arrays
-SCENE = 3  # loose bodies from which on they are looped over
+SCENE = 2  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, with many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
 MOST_POINTS = 1000  # candidates: more are looked for by pairs that are near; else 2300 take minutes to compile

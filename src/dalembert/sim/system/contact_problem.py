@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dalembert.algorithms import ServoStep
 
     from .constraints import Rows
-    from .scene_step import Moving
+    from .loose_bodies import Moving
     from .system import Applied, System
 
 ROUNDING = 1e-10  # of the energies that impulses exchange: a gain that is none
@@ -180,7 +180,7 @@ class ContactStep(ABC):
     def drifted(
         self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q, v after a time h [s] without forces; more: a displacement of the joints' coordinates."""
+        """q, v after a time h [s] without forces; more (nv,): a further displacement."""
 
     @abstractmethod
     def start(self, middle: Middle) -> Situated:
@@ -213,8 +213,8 @@ class ContactProblem(ABC):
         return self.velocity(w)
 
     @abstractmethod
-    def displacement(self) -> np.ndarray | None:
-        """What brings joints' coordinates back on their constraints, without speed; None: nothing."""
+    def displacement(self, w: np.ndarray) -> np.ndarray | None:
+        """How the system is moved beside its velocities (nv,): joints back on their constraints; None: not at all."""
 
     @abstractmethod
     def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
@@ -261,7 +261,7 @@ class ContactImpulses(ContactProblem):
         """v (nv,) at the end of the step."""
         return self.v + self.bodies.change(self.kick + w)
 
-    def displacement(self) -> np.ndarray | None:
+    def displacement(self, w: np.ndarray) -> np.ndarray | None:
         """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
         owners = self.system.row_owners[self.switching]
         mass, loops = self.mass, self.bodies.loops

@@ -70,7 +70,7 @@ def contact_step(
     end = attempts.outcome(at) if attempts.several else _solved(problem)
     solved = Solved(**{name: end[name] for name in Solved._fields} | {"memory": element.memory(end["memory"])})
     v1 = end["v1"]
-    q1, v_end = step.drifted(q_half, v1, 0.5 * h, problem.displacement())
+    q1, v_end = step.drifted(q_half, v1, 0.5 * h, problem.displacement(solved.w))
     return q1, state_after(system, e, h, applied, v_end, solved.memory, lambda: problem.work(applied, v1, solved))
 
 

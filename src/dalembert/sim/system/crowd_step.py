@@ -48,10 +48,12 @@ from .contact_problem import (
 )
 from .drift import drifted
 from .links import LinkedModel, Links, linked_model
+from .loose_bodies import LooseBodies
+from .meeting import meeting_times
 from .one_contact import Asked, Last, mobility, pushed_alone
 from .paired_contacts import PlacedBodies
 from .scene_side import MOTION, Side
-from .scene_step import FINEST, LooseBodies, SceneImpulses, rows_of_bodies
+from .scene_step import FINEST, SceneImpulses, rows_of_bodies
 from .turning import Turned, where_fast
 
 if TYPE_CHECKING:
@@ -71,10 +73,11 @@ class CrowdStep(ContactStep):
     def drifted(
         self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q, v after a time h without forces; more: a displacement of the links' coordinates."""
+        """q, v after a time h without forces; more (nv,): a further displacement."""
         linked = self.linked
-        q1, v1 = self.loose.drifted(q, v, h)
-        q1[linked.q], v1[linked.v] = drifted(linked.model, q[linked.q], v[linked.v], h, more)
+        q1, v1 = self.loose.drifted(q, v, h, more)
+        of_links = None if more is None else more[linked.v]
+        q1[linked.q], v1[linked.v] = drifted(linked.model, q[linked.q], v[linked.v], h, of_links)
         return q1, v1
 
     def start(self, middle: Middle) -> Situated:
@@ -123,7 +126,9 @@ class LinkImpulses(SceneImpulses):
         begin = {"pushing": 0.0}
         return visit(one_more, {"last": remembered}, NOTHING, carry=begin, count=touching.count)["pushing"]
 
-    def _columns(self, touching: Touching, remembered: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _columns(
+        self, touching: Touching, remembered: dict[str, np.ndarray], times: np.ndarray
+    ) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
         about, n, none = self.about, float(self.loose_count), float(len(self.signs) - 1)
         asked = Asked(self.element, self.h, self.memory, about, self.at.recovers)
@@ -188,11 +193,14 @@ class CrowdImpulses(ContactImpulses):
         self.turning, self.motions, self.link_bodies = loose.turning, motions, bodies
         self.joints = -(-model.nv // SIZE)
         self.root = np.array([sqrt(x) for x in at.bodies.mass.r])
-        self.kinds: list[SceneImpulses] = []
+        self.kinds: list[SceneImpulses] = []  # of loose bodies among themselves, then of links
         memories = memory_parts(at.memory, [part.room for part in scene.parts], len(element.turning))
         for part, memory in zip(scene.parts, memories, strict=True):
             here = LooseBodies(system, part), element, moving, memory, h
             self.kinds.append(LinkImpulses(at, linked, motions, *here) if part.of_links else SceneImpulses(*here))
+        self.times = meeting_times(self.kinds, moving.motion, h)
+        for kind in self.kinds:
+            kind.ask(self.times)
 
     def _problem(self, bouncing: bool, finer: Any) -> CrowdProblem:
         kinds = [kind.sweeps(bouncing, finer, self.joints) for kind in self.kinds]
@@ -272,6 +280,14 @@ class CrowdImpulses(ContactImpulses):
         v1 = self.step.loose.changed(self.at.middle.q, self.at.middle.v, self._loose_changes(w))
         v1[self.step.linked.v] = self.joints_after(w)
         return v1
+
+    def displacement(self, w: np.ndarray) -> np.ndarray:
+        """What brings joints back on their constraints, and bodies that have met within the step to where they go."""
+        more = self.step.loose.moved_back(self.at.middle.q, self.times, w[len(self.v) :].reshape(-1, SIZE))
+        joints = super().displacement(w)
+        if joints is not None:
+            more[self.step.linked.v] = joints
+        return more
 
     def _loose_changes(self, w: np.ndarray) -> np.ndarray:
         return self.moving.changes(w[len(self.v) :].reshape(-1, SIZE))

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.algorithms.free_bodies import carries_nothing, drifts, turning
+from dalembert.linear import nonzeros
 from dalembert.model import Body, Model
 from dalembert.spatial import cross, so3
 
@@ -134,6 +135,7 @@ def loose_drift(
         change = inverse @ _seen_after(so3.quaternion_exp(h * (w0 + 0.5 * change)), spin)
     if not isotropic:
         turn = so3.quaternion_exp(h * (w0 + 0.5 * change) + more[:3])
+    if not isotropic or nonzeros(more).any():
         change = inverse @ _seen_after(turn, spin)
     R, turned, w1 = so3.from_quaternion(q[3:]), _composed(q[3:], turn), w0 + change
     speed = v[3:] + cross(w0, c)  # of the centre of mass

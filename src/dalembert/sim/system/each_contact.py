@@ -268,7 +268,8 @@ class EachContact(ContactImpulses):
         last = zip(memory.approach, memory.contacts[::3], strict=True)
         jumps = [0.0] * len(self.gap) if self.at.jump is None else (self.meets - self.before)[normals]
         each = zip(self.touching.laws, self.gap, *velocities, last, jumps, strict=True)
-        return [bounced(contact, law, self.h, *numbers, self.at.recovers) for law, *numbers in each]
+        recovers = self.at.recovers
+        return [bounced(contact, law, self.h, *numbers, recovers) for law, *numbers in each]  # type: ignore[call-arg]
 
     def _approaches(
         self, p: np.ndarray, after: np.ndarray, responded: Callable[[np.ndarray], np.ndarray]

@@ -124,6 +124,13 @@ def along_the_path(h: Any, shift: Any, free: Any, meets: Any, after: Any) -> Any
     return where(logical_and(meets, after > 0.0), after / h - free, shift)
 
 
+class Meeting(NamedTuple):
+    """When a contact meets: its gap then [m], and the time from the middle of the step on [s]; see `meeting`."""
+
+    gap: Any
+    time: Any = 0.0
+
+
 class Bounce(NamedTuple):
     """Of a normal: its shift with a rebound, and the square of the speed of an approach that waits for its rebound."""
 
@@ -142,6 +149,7 @@ def bounced(
     last: tuple[Any, Any],
     jump: Any = 0.0,
     recovers: Any = 1.0,
+    meeting: Meeting | None = None,
 ) -> Bounce:
     """The shift of a normal if what meets fast enough bounces.
 
@@ -150,16 +158,18 @@ def bounced(
     w² = before² − 2 a x, x = gap − h/2 before being the gap at the start. The rebound u1 rises as high as e w does:
     u1² − 2 a x1 = e² w², where x1 = gap + h/2 u1 ends the step. Where that is below x1, the step brings the gap to
     zero, and the next one has the rebound: until then the approach is remembered. jump, recovers: see `Situated`; a is
-    then the mean of those before and after the impact, so that an elastic one keeps the energy.
+    then the mean of those before and after the impact, so that an elastic one keeps the energy. meeting: of a pair that
+    goes on from where it meets, which then has x1 = gap there + (h/2 - time) u1.
     """
+    there = meeting or Meeting(gap)
     if is_zero(law.restitution):
         return Bounce(shift, 0.0)
     acceleration, waited, impulse = (free - before) / h, *last
     start = gap - 0.5 * h * before
-    half, e = 0.5 * h * acceleration, law.restitution
-    square = before * before - 2.0 * acceleration * start + jump * (before + half + 0.25 * jump)
+    half, e = (0.5 * h - there.time) * acceleration, law.restitution
+    square = before * before - 2.0 * acceleration * start + jump * (before + 0.5 * h * acceleration + 0.25 * jump)
     square = maximum(square, where(impulse > 0.0, waited, 0.0))
-    root = half * half + 2.0 * acceleration * gap + e * e * square
+    root = half * half + 2.0 * acceleration * there.gap + e * e * square
     speed = where(root > 0.0, half - 0.5 * jump + sqrt(maximum(root, 0.0)), 0.0)
     fast = logical_and(square > contact.rest_speed * contact.rest_speed, e * recovers > 0.0)
     meets = logical_and(fast, free + shift < 0.0)
@@ -289,6 +299,7 @@ class Asked:
         jump: np.ndarray | None = None,
         apart: Any = 0.0,
         thin: Any = np.inf,
+        meeting: Meeting | None = None,
     ) -> dict[str, Any]:
         """Of one contact, with velocities (3 + m,) before the step and after it without impulses.
 
@@ -297,10 +308,10 @@ class Asked:
         apart: `speeds_apart`; thin: see `passed`. jump (3 + m,), of an impact: see `Situated`; with it meets
         (3 + m,), the velocities from which impulses act.
         """
-        contact, h = self.element.contact, self.h
+        contact, h, there = self.element.contact, self.h, meeting or Meeting(gap)
         stuck = was_stuck(last.p, last.slip)
         held = rolling_velocity(before[:3], last.p, last.held, stuck, alone)
-        shift = normal_shift(contact, h, gap, before[0], held[0], self.recovers * mobile)
+        shift = normal_shift(contact, h - there.time, there.gap, before[0], held[0], self.recovers * mobile)
 
         def shifted(shift: Any) -> np.ndarray:
             return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
@@ -320,7 +331,7 @@ class Asked:
             columns["meets"] = before + jump
         if self.element.bounces:
             normal = before[0], free[0], shift, (last.approach[0], last.p[0]), 0.0 if jump is None else jump[0]
-            bounce = bounced(contact, law, h, gap, *normal, self.recovers)
+            bounce = bounced(contact, law, h, gap, *normal, self.recovers, there)
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
             columns["stops"] = can_be_stopped(contact, law, h, gap, bounce.shift < shift)
             shift = bounce.shift

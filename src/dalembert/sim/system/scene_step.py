@@ -8,14 +8,13 @@ constant over the kick.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.contact.bounds import body_radius, possible_motion
 from dalembert.contact.gathering import known_before, law_of, number_of
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.scene import Scene, Touching
+from dalembert.contact.scene import Touching
 from dalembert.contact.solver import (
     BodyContacts,
     ConstraintImpulses,
@@ -27,9 +26,8 @@ from dalembert.contact.solver import (
 )
 from dalembert.contact.solver.arrays import NOTHING
 from dalembert.linear import nonzeros
-from dalembert.math import clip, logical_and, maximum, visit, where
+from dalembert.math import clip, logical_and, maximum, take, visit, where
 from dalembert.math import map as mapped
-from dalembert.spatial import cross, so3
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
@@ -43,16 +41,16 @@ from .contact_problem import (
     finer_tolerance,
     without_gain,
 )
-from .drift import loose_drift
-from .one_contact import Asked, Last, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
+from .loose_bodies import LooseBodies, Moving
+from .meeting import meeting_times, places_where_they_meet
+from .one_contact import Asked, Last, Meeting, braking, pushed_alone, recovered, stopped_approach, stopped_impulse
 from .scene_side import MOTION, Side
-from .turning import Nearby, Turned, Turning, turned_too_far, where_fast
+from .turning import Nearby, Turned, turned_too_far, where_fast
 
 if TYPE_CHECKING:
     from .system import Applied, System
 
 FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at rest
-HALF = np.triu_indices(3)  # of a symmetric matrix
 
 
 class SceneStep(ContactStep):
@@ -65,8 +63,8 @@ class SceneStep(ContactStep):
     def drifted(
         self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q, v after a time h without forces."""
-        return self.loose.drifted(q, v, h)
+        """q, v after a time h without forces; more: by how much bodies that have met are moved back."""
+        return self.loose.drifted(q, v, h, more)
 
     def start(self, middle: Middle) -> Situated:
         """The state before impulses; there are no joints."""
@@ -80,127 +78,21 @@ class SceneStep(ContactStep):
         return SceneProblem(self, at)
 
 
-class Moving(NamedTuple):
-    """Bodies in the middle of a step: placed (n + 1, 13), later (n + 1, 12) as `Scene.touching` takes them.
-
-    motion (n, 22): rows of `MOTION`: centre of mass, 1/mass, inverse inertia (xx xy xz yy yz zz), velocity and angular
-    velocity, and what all forces but contact add to both. inertia (n, 7): mass, and inertia about the centre of mass,
-    as its inverse.
-    """
-
-    placed: np.ndarray
-    later: np.ndarray
-    motion: np.ndarray
-    inertia: np.ndarray
-
-    def changes(self, w: np.ndarray) -> np.ndarray:
-        """(n, 6) of velocities in the step, by contacts w (n, 6) and all other forces."""
-        return MOTION.named(self.motion)["kick"] + w
-
-
-class LooseBodies:
-    """The bodies of a scene, looped over."""
-
-    def __init__(self, system: System, scene: Scene) -> None:
-        self.system, self.scene, self.model = system, scene, system.model
-        self.q, self.v = [body.q for body in scene.loose], [body.v for body in scene.loose]
-        inertias = [body.inertia.about_com() for body in scene.loose]
-        self.isotropic = all(np.array_equal(x, x[0, 0] * np.eye(3)) for x in inertias)
-        self.turning = Turning(system.model, scene.bodies, scene.patches)
-        self.constants = {
-            "com": np.array([body.inertia.com for body in scene.loose]),
-            "inertia": np.array(inertias),
-            "inverse": np.array([np.linalg.inv(x) for x in inertias]),
-        }
-
-    def _by_body(self, x: np.ndarray, places: list[slice]) -> np.ndarray:
-        return np.array([x[place] for place in places])
-
-    def drifted(self, q: np.ndarray, v: np.ndarray, h: Any) -> tuple[np.ndarray, np.ndarray]:
-        """q, v after a time h without forces."""
-
-        def one(com: Any, inertia: Any, inverse: Any, q: Any, v: Any) -> dict[str, Any]:
-            place, velocity = loose_drift(com, inertia, inverse, self.isotropic, q, v, h, np.zeros(6))
-            return {"q1": place, "v1": velocity}
-
-        items = self.constants | {"q": self._by_body(q, self.q), "v": self._by_body(v, self.v)}
-        after = mapped(one, items)
-        q1, v1 = q.astype(object), v.astype(object)
-        for k, (of_q, of_v) in enumerate(zip(self.q, self.v, strict=True)):
-            q1[of_q], v1[of_v] = after["q1"][k], after["v1"][k]
-        return q1, v1
-
-    def moving(self, q: np.ndarray, v: np.ndarray, h: Any, applied: Applied) -> Moving:
-        """All bodies at q, v under forces."""
-        forces = np.zeros((len(self.v), 6), object)
-        for k, body in enumerate(self.scene.loose):
-            forces[k] = applied.forces[body.v]
-            if body.index in applied.wrenches:
-                forces[k] = forces[k] + applied.wrenches[body.index]
-        pushed = bool(nonzeros(forces).any())
-
-        def one(
-            com: Any, inertia: Any, inverse: Any, mass: Any, radius: Any, q: Any, v: Any, *force: Any
-        ) -> dict[str, Any]:
-            R = so3.from_quaternion(q[3:])
-            spin, velocity = R @ v[:3], R @ (v[3:] + cross(v[:3], com))
-            mobility, inertia = R @ inverse @ R.T, R @ inertia @ R.T
-            kick, turn = h * self.model.gravity, np.zeros(3)
-            if force:
-                (wrench,) = force
-                kick = kick + (h / mass) * (R @ wrench[3:])
-                turn = h * (mobility @ (R @ (wrench[:3] - cross(com, wrench[3:]))))
-            ahead = possible_motion(h, velocity, spin, radius)
-            motion = MOTION.row(
-                centre=q[:3] + R @ com,
-                light=1.0 / mass,
-                mobility=mobility[HALF],
-                before=np.concatenate([velocity, spin]),
-                kick=np.concatenate([kick, turn]),
-            )
-            placed = np.array([*R.ravel(), *q[:3], ahead])
-            turned = R @ so3.exp(h * v[:3])
-            later = np.array([*turned.ravel(), *(q[:3] + R @ com + h * velocity - turned @ com)])
-            inertias = np.array([mass, *inertia[HALF]])
-            return {"placed": placed, "later": later, "motion": motion, "inertia": inertias}
-
-        items = self.constants | {
-            "mass": np.array([body.inertia.mass for body in self.scene.loose]),
-            "radius": np.array([body_radius(body) for body in self.scene.loose]),
-            "q": self._by_body(q, self.q),
-            "v": self._by_body(v, self.v),
-        }
-        moving = mapped(one, items | ({"force": forces} if pushed else {}))
-        world = np.array([[*np.eye(3).ravel(), 0.0, 0.0, 0.0, 0.0]])
-        placed, later = np.concatenate([moving["placed"], world]), np.concatenate([moving["later"], world[:, :-1]])
-        return Moving(placed, later, moving["motion"], moving["inertia"])
-
-    def changed(self, q: np.ndarray, v: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """v (nv,) with changes (n, 6) of velocities of centres of mass and of angular velocities, along world axes."""
-
-        def one(com: Any, q: Any, v: Any, change: Any) -> dict[str, Any]:
-            R = so3.from_quaternion(q[3:])
-            spin = R.T @ change[3:]
-            return {"v": v + np.concatenate([spin, R.T @ change[:3] - cross(spin, com)])}
-
-        items = {"com": self.constants["com"], "q": self._by_body(q, self.q), "v": self._by_body(v, self.v)}
-        rows = mapped(one, items | {"change": changes})["v"]
-        v1 = v.astype(object)
-        for place, row in zip(self.v, rows, strict=True):
-            v1[place] = row
-        return v1
-
-
 class SceneImpulses:
     """The problem of a step: its contacts in slots."""
+
+    columns: dict[str, np.ndarray]
 
     def __init__(self, bodies: LooseBodies, element: RigidContact, moving: Moving, memory: Memory, h: Any) -> None:
         self.bodies, self.element, self.moving, self.memory, self.h = bodies, element, moving, memory, h
         self.about, self.bounces = element.turning, element.bounces
         self.touching = bodies.scene.touching(moving.placed, moving.later)
         known = memory.numbers, len(element.names), memory.by_place()
-        last = known_before(self.touching.number, self.touching.count, *known)
-        self.columns = self._columns(self.touching, last)
+        self.last = known_before(self.touching.number, self.touching.count, *known)
+
+    def ask(self, times: np.ndarray) -> None:
+        """Compute what the laws ask of all contacts; times (n,): when bodies meet, see `meeting_times`."""
+        self.columns = self._columns(self.touching, self.last, times)
         self.columns.setdefault("meets", self.columns["before"])
 
     def solved(self, accounts: bool) -> Solved:
@@ -300,20 +192,34 @@ class SceneImpulses:
         numbers = visit(one_more, items, start, at, count=count, groups=touching.group)["table"]
         return visit(lambda rows: {"most": maximum(rows[0, 0], rows[1, 0])}, {}, numbers, at, count=count)["most"]
 
-    def _columns(self, touching: Touching, remembered: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _columns(
+        self, touching: Touching, remembered: dict[str, np.ndarray], times: np.ndarray
+    ) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts; remembered: of each, the fields of `Last`."""
-        asked = Asked(self.element, self.h, self.memory, self.about)
+        asked, meet = Asked(self.element, self.h, self.memory, self.about), bool(nonzeros(times).any())
 
         def one(
-            rows: Any, number: Any, gap: Any, position: Any, normal: Any, aside: Any, last: Any, pushing: Any
+            rows: Any,
+            number: Any,
+            gap: Any,
+            position: Any,
+            normal: Any,
+            aside: Any,
+            last: Any,
+            pushing: Any,
+            time: Any = 0.0,
         ) -> dict[str, Any]:
             law = law_of(self.element.laws, number)
             axes = tangent_frame(normal)
-            places = position + aside, position - aside
+            places, there = (position + aside, position - aside), gap
+            if meet:
+                first, second, there = places_where_they_meet(rows, places, normal, gap, time)
+                places = first, second
             a, b = (Side(row, axes, place, self.about) for row, place in zip(rows, places, strict=True))
             before, kick = a.before - b.before, a.kick - b.kick
             free, last, thin = before + kick, Last(**last), number_of(self.element.thin, number)
-            columns = asked.columns(law, gap, before, free, last, pushed_alone([pushing]), thin=thin)
+            alone, meeting = pushed_alone([pushing]), Meeting(there, time)
+            columns = asked.columns(law, gap, before, free, last, alone, thin=thin, meeting=meeting)
             columns |= self.start_columns(last)
             return columns | {
                 "one_more": number + 1.0,
@@ -337,6 +243,8 @@ class SceneImpulses:
             "last": remembered,
             "pushing": self._pushing(touching, remembered["p"][:, 0]),
         }
+        if meet:
+            items["time"] = take(times[:, None], touching.bodies[:, 0])[:, 0]
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
 
     def _stopped(self, p: np.ndarray) -> np.ndarray:
@@ -388,6 +296,8 @@ class SceneProblem(ContactProblem):
         assert at.loose is not None
         self.step, self.at, self.moving = step, at, at.loose
         self.contacts = SceneImpulses(step.loose, step.element, at.loose, at.memory, at.h)
+        self.times = meeting_times([self.contacts], at.loose.motion, at.h)
+        self.contacts.ask(self.times)
 
     def solved(self) -> Solved:
         """All impulses on their laws."""
@@ -398,8 +308,9 @@ class SceneProblem(ContactProblem):
         middle = self.at.middle
         return self.step.loose.changed(middle.q, middle.v, self.moving.changes(w.reshape(-1, 6)))
 
-    def displacement(self) -> None:
-        """Nothing: there are no joints."""
+    def displacement(self, w: np.ndarray) -> np.ndarray | None:
+        """By how much bodies that have met within the step are moved back."""
+        return self.step.loose.moved_back(self.at.middle.q, self.times, w.reshape(-1, 6))
 
     def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
         """The change of each account of the ledger in the step [J]."""
