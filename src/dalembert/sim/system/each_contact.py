@@ -147,7 +147,7 @@ class EachContact(ContactImpulses):
     def _along_the_path(self, shifts: list[Any]) -> list[Any]:
         """Shifts of normals, without those contacts that only a straight way closes."""
         at, free = self.touching, self.free[: 3 * len(self.gap) : 3]
-        open_ones = zip(self.gap, free + np.array(shifts), at.memory.contacts[::3], strict=True)
+        open_ones = zip(self.gap, free + np.array(shifts), at.memory.contacts[::3], at.thin, strict=True)
         meets = [meets_ahead(self.element.contact, self.h, *each) for each in open_ones]
         gaps = self.gaps_ahead(reduce(logical_or, meets))
         after = gaps if at.numbers is None else take(gaps[:, None], at.numbers)[:, 0]

@@ -49,8 +49,7 @@ def meeting_times(kinds: Sequence[SceneImpulses], motion: np.ndarray, h: Any) ->
             velocity_at(side, place) for side, place in zip(sides, (position + aside, position - aside), strict=True)
         )
         closing = -(normal @ (a - b))
-        soon = at["gap"] / where(closing > 0.0, closing, 1.0)
-        later = where(logical_and(closing > 0.0, soon < LAST * h), soon, NEVER)
+        later = where(closing > 0.0, minimum(at["gap"] / where(closing > 0.0, closing, 1.0), LAST * h), NEVER)
         return {"time": where(at["gap"] > least, later, 0.0)}
 
     def met(rows: Any, pair: Any, time: Any) -> dict[str, Any]:

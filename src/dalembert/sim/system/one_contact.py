@@ -107,12 +107,13 @@ def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mob
     return minimum(shift, maximum(shift - held, before))
 
 
-def meets_ahead(contact: Contact, h: Any, gap: Any, end: Any, impulse: Any) -> Any:
-    """Whether an open contact, which did not push before, would close on a straight way.
+def meets_ahead(contact: Contact, h: Any, gap: Any, end: Any, impulse: Any, thin: Any = np.inf) -> Any:
+    """Whether an open contact, which did not push before, would close on a straight way, but not pass through.
 
-    end: its velocity after the step without impulses, with its shift.
+    end: its velocity after the step without impulses, with its shift; thin: see `passed`.
     """
-    return logical_and(logical_and(gap > contact.tolerance * h, impulse <= 0.0), end < 0.0)
+    meets = logical_and(logical_and(gap > contact.tolerance * h, impulse <= 0.0), end < 0.0)
+    return meets if is_infinite(thin) else logical_and(meets, -h * end < THROUGH * thin)
 
 
 def along_the_path(h: Any, shift: Any, free: Any, meets: Any, after: Any) -> Any:

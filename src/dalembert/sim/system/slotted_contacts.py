@@ -81,10 +81,12 @@ class SlottedContacts:
     def _along_the_path(self) -> dict[str, np.ndarray]:
         """Columns without those contacts that only a straight way closes."""
 
-        def closes(gap: Any, c: Any, p: Any) -> dict[str, Any]:
-            return {"closes": where(meets_ahead(self.contact, self.step.h, gap, c[0], p[0]), 1.0, 0.0)}
+        def closes(number: Any, gap: Any, c: Any, p: Any) -> dict[str, Any]:
+            thin = number_of(self.step.element.thin, number)
+            return {"closes": where(meets_ahead(self.contact, self.step.h, gap, c[0], p[0], thin), 1.0, 0.0)}
 
-        closing = mapped(closes, self._some("gap", "c", "p"), self.count)["closes"]
+        items = {"number": self.slots.number} | self._some("gap", "c", "p")
+        closing = mapped(closes, items, self.count)["closes"]
         gaps = self.step.gaps_ahead(largest_size(closing, self.count) > 0.5)
 
         def one(closes: Any, after: Any, c: Any, free: Any, held: Any, waits: Any, *further: Any) -> dict[str, Any]:
