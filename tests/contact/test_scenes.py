@@ -79,7 +79,7 @@ def test_a_scene_moves_as_with_a_place_for_each_candidate(monkeypatch):
     each, looped = motions
     settled = (each.contacts.unsettled == 0) & (looped.contacts.unsettled == 0)  # to 1e-11 m/s
     assert settled.sum() >= 4
-    assert np.abs(looped.q - each.q)[settled].max() < CONTACT_SOLVER
+    assert np.abs(looped.q - each.q)[settled].max() < 10 * CONTACT_SOLVER
     assert (each.q[:, 2] < 0.2).all()  # all have fallen on the ground or the block
 
 
