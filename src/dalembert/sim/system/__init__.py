@@ -24,7 +24,8 @@ A time step with impulses instead of events:
     each_contact                   few candidates, each with its own place
     gathered_contacts → limbs, slotted_contacts     many: those of limbs alone, or those that are near in slots
     paired_contacts                links that may touch each other in very many pairs
-    scene_step → scene_side        loose bodies alone; one side of a contact
+    scene_step → loose_bodies, scene_side           loose bodies alone: the bodies, one side of a contact
+    meeting                        two loose bodies that meet within a step
     crowd_step → links             loose bodies among robots
 
 Mechanisms of free bodies (integrators "leapfrog" and "axis-angle"):
