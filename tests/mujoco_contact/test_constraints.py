@@ -263,6 +263,18 @@ def test_more_contacts_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -
         twin.robot.simulate(q, v, 0.01, contact=SOFT)
 
 
+def test_a_link_may_be_called_ground() -> None:
+    accelerations = []
+    for name in ("ball", "ground"):
+        body = BODY.format(0.119, SHAPES["sphere"], "").replace("<body", f'<body name="{name}"')
+        robot, contact = load(scene("", body)), Contact(model="mujoco", ground=0.0)
+        q = robot.neutral()
+        q[2] = 0.119
+        accelerations.append(robot.contact_dynamics(q, np.zeros(6), np.zeros(6), contact=contact).a)
+    assert accelerations[0][5] > 0.0
+    assert np.array_equal(*accelerations)
+
+
 def test_a_robot_of_another_format_stands_on_a_floor_of_its_own() -> None:
     builder = ModelBuilder("ball")
     builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
