@@ -40,7 +40,7 @@ from .functions.structure import (
     joint_info,
     limits,
 )
-from .model import Actuator, Model, Motors, State, motors_of, random_parameters, unopposed
+from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of, unopposed
 from .rooms import auditing, compiling, equations, optimal, simulation, viewing
 from .version import __version__
 
@@ -164,10 +164,8 @@ class Robot:
 
     @property
     def motors(self) -> Motors:
-        """The joints that count as motorised, the passive ones, and why.
-
-        As the file says by <transmission>, <command_interface> or <actuator>, or `edit().set_joint(…, motor=False)`;
-        where nothing is said all joints, but free ones and those of effort limit 0.
+        """The joints that count as motorised, the passive ones, and why: the file, `edit().set_joint(…, motor=False)`,
+        or, where nothing is said, all but free joints and those of effort limit 0.
         """
         return motors_of(self.model)
 
@@ -184,6 +182,10 @@ class Robot:
             return None
         x, y, z = maps[0].placement.p
         return HeightField(x + maps[0].xs, y + maps[0].ys, z + maps[0].z)
+
+    def home(self) -> State:
+        """(q, v) where to start by default: the keyframe "start" of the file, else neutral, moved into the ranges."""
+        return start_of(self.model)
 
     @property
     def keyframes(self) -> dict[str, State]:

@@ -154,7 +154,7 @@ def passive(subject: Subject) -> Iterator[Found]:
     "authoring",
     "info",
     reason="zero is where many programs start a robot",
-    cure="start from a configuration within the limits, as robot.random gives",
+    cure="start from robot.home(), which is within the limits, or robot.random()",
 )
 def neutral_outside(subject: Subject) -> Iterator[Found]:
     q, ranged = subject.robot.neutral(), _ranged(subject)

@@ -112,7 +112,7 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     except DalembertError as error:
         raise NotRun(f"collision shapes cannot be read: {error}") from None
     demand(pairs, "no two links can collide: a joint connects them, or they are excluded")
-    home = robot.neutral()
+    home = robot.home().q
     near = set(robot.near_pairs(home, 0.0, pairs))
     close = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
     depths = -robot.distance(home, [(pair.a, pair.b) for pair in close]) if close else ()

@@ -39,7 +39,9 @@ def run(
     frame: Annotated[
         str | None, typer.Option(help="Frame that goes there; default: the tool at the end of the longest chain.")
     ] = None,
-    start: Annotated[str | None, typer.Option(help='Where it starts, "q1,q2,…"; default: neutral.')] = None,
+    start: Annotated[
+        str | None, typer.Option(help='Where it starts, "q1,q2,…"; default: neutral, within the ranges.')
+    ] = None,
     duration: Annotated[float, typer.Option(help="Time it takes [s].")] = 1.0,
     nodes: Annotated[int, typer.Option(help="Steps that it is divided into.")] = 100,
     limits: Annotated[str, typer.Option(help='Limits that are kept: some of "torque,velocity,position", or "".')] = (
@@ -62,7 +64,7 @@ def run(
     check_target(plot, "--plot", (".png", ".pdf", ".svg"))
     arm = open_robot(robot, base, mimic=mimic, arg=arg)
     tool = tool_frame(arm.model, frame).name
-    begin = arm.neutral() if start is None else numbers_of("--start", start, arm.nq)
+    begin = arm.home().q if start is None else numbers_of("--start", start, arm.nq)
     place = numbers_of("--goal", goal, 3)
     plan = reach(arm, tool, begin, place, duration, nodes, [x.strip() for x in limits.split(",") if x.strip()])
     if out is not None:

@@ -44,7 +44,7 @@ def run(
         float | None, typer.Option(help="Seconds; default: 1, or the duration of the motion.", show_default=False)
     ] = None,
     q: Annotated[
-        str | None, typer.Option(help="Start, comma separated [rad, m]; default: neutral or as built.")
+        str | None, typer.Option(help="Start, comma separated [rad, m]; default: as built, or neutral in range.")
     ] = None,
     v: Annotated[str | None, typer.Option(help="Start velocity, comma separated; default: rest.")] = None,
     torque: Annotated[str | None, typer.Option(help="Constant torques, comma separated; default: none.")] = None,
@@ -198,14 +198,14 @@ def _start(
 
 
 def _named_state(robot: Robot, keyframe: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """A named state; else that in which a mechanism was put together; of other robots neutral, at rest."""
+    """A named state; else that in which a mechanism was put together; of other robots where `Robot.home` is."""
     if keyframe is not None:
         if keyframe not in robot.keyframes:
             raise unknown("keyframe", keyframe, robot.keyframes, f"robot {robot.name!r}")
         return robot.keyframes[keyframe]
     if isinstance(robot, MechanismRobot):
         return robot.start
-    return robot.neutral(), np.zeros(robot.nv)
+    return robot.home()
 
 
 def _on_the_ground(robot: Robot, q: np.ndarray, contact: Contact) -> np.ndarray:

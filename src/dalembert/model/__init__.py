@@ -11,7 +11,7 @@ from .disassembly import LinkPlan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
-from .keyframes import JointState, Keyframe, State
+from .keyframes import JointState, Keyframe, State, start_of
 from .model import Body, Model, Part
 from .motors import Motors, motorized, motors_of
 from .mujoco import Mujoco
@@ -51,6 +51,7 @@ __all__ = [
     "motors_of",
     "plan",
     "random_parameters",
+    "start_of",
     "tips",
     "tool_frame",
     "unopposed",

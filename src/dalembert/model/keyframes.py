@@ -49,6 +49,27 @@ class Keyframe:
         return State(q, v)
 
 
+START = "start"  # the keyframe of where a file puts bodies that move freely
+
+
+def start_of(model: Model) -> State:
+    """Where to start by default: at the keyframe "start", else at rest in neutral, within the ranges of the joints.
+
+    A coordinate whose range does not have its neutral value is in the middle of the range, or at its only end.
+    """
+    for stated in model.keyframes:
+        if stated.name == START:
+            return stated.state(model)
+    state = Keyframe(START, ()).state(model)
+    for body in model.independent:
+        joint, q = body.joint, state.q[body.q]
+        for line in joint.lines:
+            low, high = joint.lower[line.q], joint.upper[line.q]
+            if not low <= q[line.q] <= high:
+                q[line.q] = 0.5 * (low + high) if np.isfinite([low, high]).all() else np.clip(q[line.q], low, high)
+    return state
+
+
 def keyframe(name: str, q: Mapping[str, Any], v: Mapping[str, Any], joints: Mapping[str, Joint]) -> Keyframe:
     """A named state of numbers by joint, checked; quaternions are brought to unit length."""
     where = f"keyframe {name!r}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import ModelBuilder
+from dalembert.model.keyframes import START
 from dalembert.spatial import so3
 
 from ..ledger import Ledger
@@ -194,6 +195,18 @@ def add_keyframes(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: L
                 w = np.concatenate([w[3:], R.T @ w[:3]])
             q[joint], v[joint] = x, w
         builder.add_keyframe(name, q, v)
+    if START not in taken:
+        _add_start(mjcf, builder, names)
+
+
+def _add_start(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
+    """Where the file puts bodies on free joints, as a keyframe, if one of them is not at the origin."""
+    m, q = mjcf.m, {}
+    for j, kind in enumerate(m.jnt_type):
+        if builder.has_joint(names.joints[j]) and kind == mjcf.mj.mjtJoint.mjJNT_FREE:
+            q[names.joints[j]] = np.array(m.qpos0[m.jnt_qposadr[j] :][:7])
+    if any(np.any(x != [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]) for x in q.values()):
+        builder.add_keyframe(START, q, {})
 
 
 def _numbers(document: Document, element: Element, attribute: str, default: np.ndarray) -> np.ndarray:
