@@ -16,7 +16,7 @@ import numpy as np
 
 import dalembert
 from dalembert.collision import distance, hull
-from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from dalembert.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial import Pose, so3
 
 ROCK = hull(np.random.default_rng(7).normal(size=(40, 3)) * [0.2, 0.15, 0.1])

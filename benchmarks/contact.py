@@ -21,7 +21,7 @@ import numpy as np
 import dalembert
 from dalembert import Contact, ModelBuilder
 from dalembert.math import clip, cos, sin
-from dalembert.model.geometry import Box, Capsule, Cylinder, Sphere
+from dalembert.shapes import Box, Capsule, Cylinder, Sphere
 
 STEP, G, MU = 2e-3, 9.81, 0.6
 

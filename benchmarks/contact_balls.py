@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert import Contact, ModelBuilder, Robot
-from dalembert.model.geometry import Sphere
+from dalembert.shapes import Sphere
 
 STEP, G, RADIUS = 2e-3, 9.81, 0.1
 SOLID = 0.4 * RADIUS**2  # moment of inertia of a ball of 1 kg

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import Contact, ModelBuilder, Robot
-from dalembert.model.geometry import Box
+from dalembert.shapes import Box
 
 STEP, G, MU, SIDE = 2e-3, 9.81, 0.6, 0.2
 LAWS = ("signorini", "complementarity", "dissipation", "cone")

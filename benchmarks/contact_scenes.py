@@ -16,7 +16,7 @@ import numpy as np
 
 import dalembert
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Box, Sphere
+from dalembert.shapes import Box, Sphere
 
 STEP, G, MU = 2e-3, 9.81, 0.6
 SIDE, RADIUS, HALF = 0.2, 0.05, 0.3  # [m] of cubes, balls, the bin

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 from dalembert import Robot
-from dalembert.model.geometry import Cone, Cylinder, Plane, Sphere
+from dalembert.shapes import Cone, Cylinder, Plane, Sphere
 from dalembert.view import surfaces
 
 surfaces.AROUND = 24  # segments of a circle: enough at this size
@@ -126,7 +126,7 @@ class Scene:
         return self
 
     def shape(self, shape: Any, pose: np.ndarray, colour: Colour = GREY) -> Scene:
-        """A shape of `dalembert.model.geometry` at a pose (4, 4)."""
+        """A shape of `dalembert.shapes` at a pose (4, 4)."""
         vertices, triangles = surfaces.surface(shape)
         corners = (np.asarray(vertices, float) @ pose[:3, :3].T + pose[:3, 3])[np.asarray(triangles)]
         self.things.append((corners, np.tile(_rgb(colour), (len(corners), 1))))

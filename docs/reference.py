@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 # Rooms with a page each, then pages of objects by title; a public name that is on none of them goes to the last.
 SPACES = (
     *("identify", "mechanism", "motion", "control", "optimal"),
-    *("elements", "constraints", "integrators", "charts", "kinds", "math"),
+    *("elements", "constraints", "integrators", "charts", "kinds", "math", "shapes"),
 )
 OBJECTS = {
     "Robot": ("Robot",),

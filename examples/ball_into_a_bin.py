@@ -3,7 +3,7 @@
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Box, Sphere
+from dalembert.shapes import Box, Sphere
 
 builder = ModelBuilder("ball and bin")
 builder.add_body("bin", parent="world", joint="fixed", mass=1.0, inertia=np.eye(3))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Box
+from dalembert.shapes import Box
 
 MU, G = 0.6, 9.81
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dalembert
-from dalembert.model.geometry import Box, Sphere
+from dalembert.shapes import Box, Sphere
 
 robot = dalembert.load("ur5").edit().add_geometry(Sphere(0.05), body="wrist_3_link", xyz=(0.0, 0.0, 0.12)).done()
 room = dalembert.scene(robot, table=Box([1.0, 1.0, 0.1]), at={"table": (0.8, 0.0, -0.2)})

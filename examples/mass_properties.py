@@ -3,7 +3,7 @@
 import numpy as np
 
 from dalembert import ModelBuilder, mass_properties
-from dalembert.model.geometry import Box, Capsule, Polyhedron
+from dalembert.shapes import Box, Capsule, Polyhedron
 
 # a bar of aluminium, in closed form and as a surface of triangles
 bar = Box(np.array([0.05, 0.05, 0.4]))

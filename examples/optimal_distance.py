@@ -4,7 +4,7 @@ import numpy as np
 
 import dalembert
 from dalembert import optimal
-from dalembert.model.geometry import Capsule, Sphere
+from dalembert.shapes import Capsule, Sphere
 
 arm = dalembert.load("ur5")
 edit = arm.edit()

@@ -4,7 +4,7 @@ import numpy as np
 
 from dalembert import Contact, ModelBuilder
 from dalembert.math import clip, where
-from dalembert.model.geometry import Box, Capsule, Sphere
+from dalembert.shapes import Box, Capsule, Sphere
 
 builder = ModelBuilder("quadruped")
 builder.add_body("trunk", parent="world", joint="free", mass=8.0, inertia=np.diag([0.05, 0.15, 0.18]))

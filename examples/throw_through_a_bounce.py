@@ -10,7 +10,7 @@ import importlib.util
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Sphere
+from dalembert.shapes import Sphere
 
 builder = ModelBuilder("ball")
 builder.add_body("ball", parent="world", joint="free", mass=0.5, inertia=np.eye(3) * 0.002)

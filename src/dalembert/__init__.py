@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import control, identify, math, mechanism, motion, optimal, spatial
+    from . import control, identify, math, mechanism, motion, optimal, shapes, spatial
     from .algorithms.zero_moment_point import zero_moment_point
     from .comparison import Comparison, Difference
     from .comparison.compare import compare
@@ -93,6 +93,7 @@ __all__ = [
     "register_reader",
     "robots",
     "scene",
+    "shapes",
     "spatial",
     "write_trajectory",
     "zero_moment_point",
@@ -112,6 +113,7 @@ _ROOMS = {
     "mechanism": "mechanism",
     "motion": "motion",
     "optimal": "optimal",
+    "shapes": "shapes",
     "spatial": "spatial",
 }
 _NAMES = {

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.math import sqrt, where
-from dalembert.shapes import Box, Capsule, Shape
+from dalembert.shapes import Box, Capsule, Plane, Polyhedron, Shape
 from tolerances import CONTACT_SOLVER, ITERATED, PRODUCT, assert_close
 
 SIDES = 1e-3  # [m]: how far a shape known by its farthest points may rest from where it should
@@ -154,3 +154,17 @@ def test_what_says_nothing_or_nonsense_is_refused_by_name():
             world(shape)
     with pytest.raises(da.DalembertError, match="MuJoCo has no Stick among its geoms: write Contact"):
         resting(world(Stick(0.07, 0.3)), da.Contact(model="mujoco"))
+
+
+@pytest.mark.parametrize("contact", [GROUND, TABLE], ids=["ground", "table"])
+def test_what_derives_from_a_mesh_or_a_plane_is_neither(contact):
+    def support(self, d):
+        return 0.07 * d / sqrt(d @ d)
+
+    Lump, Hill = (
+        type(name, (parent,), {"support": support}) for name, parent in (("Lump", Polyhedron), ("Hill", Plane))
+    )
+    tetrahedron = 0.1 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    for shape in (Lump(tetrahedron, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])), Hill([0, 0, 1])):
+        assert not shape.is_mesh and shape.is_bounded
+        assert abs(resting(world(shape), contact) - 0.07) <= SIDES * 0.07

@@ -7,7 +7,7 @@ accounts.
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Box, Sphere
+from dalembert.shapes import Box, Sphere
 from drawing import Scene, animate
 
 builder = ModelBuilder("ball and bin")

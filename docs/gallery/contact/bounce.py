@@ -7,7 +7,7 @@ restitution.
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Sphere
+from dalembert.shapes import Sphere
 from drawing import figure, save
 
 builder = ModelBuilder("ball")

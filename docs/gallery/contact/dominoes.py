@@ -7,7 +7,7 @@ complementarity problem a step.
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Box
+from dalembert.shapes import Box
 from drawing import Scene, animate
 
 COUNT, SIZE, GAP = 6, np.array([0.04, 0.16, 0.32]), 0.17

@@ -7,7 +7,7 @@ creep.
 import numpy as np
 
 from dalembert import Contact, ModelBuilder
-from dalembert.model.geometry import Box
+from dalembert.shapes import Box
 from drawing import Scene, animate
 
 SLOPE = np.radians(25)

@@ -7,7 +7,7 @@ view` has the same behind a switch.
 import numpy as np
 
 from dalembert import load
-from dalembert.model.geometry import Ellipsoid
+from dalembert.shapes import Ellipsoid
 from drawing import Scene, beside
 
 robot = load("panda")

@@ -7,7 +7,7 @@ energy and angular momentum stay the same all the while.
 import numpy as np
 
 from dalembert import ModelBuilder
-from dalembert.model.geometry import Box, Cylinder
+from dalembert.shapes import Box, Cylinder
 from drawing import Scene, animate
 
 builder = ModelBuilder("wing nut", gravity=(0, 0, 0))

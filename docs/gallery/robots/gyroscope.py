@@ -6,7 +6,7 @@ Let go level, it does not fall: it precesses about the vertical and nods. The ti
 import numpy as np
 
 from dalembert import ModelBuilder
-from dalembert.model.geometry import Cylinder, Sphere
+from dalembert.shapes import Cylinder, Sphere
 from drawing import Scene, animate
 
 builder = ModelBuilder("gyroscope")

@@ -63,9 +63,9 @@ def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
         for other in points[1:]:
             nearest = nearer(nearest, other)
         return nearest
-    if isinstance(b, Plane):
+    if type(b) is Plane:
         return distance(a, X_a, plane(b.normal, X_b), X_b)
-    if isinstance(a, Plane):
+    if type(a) is Plane:
         return distance(b, X_b, plane(a.normal, X_a), X_a).swapped()
     (core_a, radius_a), (core_b, radius_b) = core(a), core(b)
     X_AB = X_a.inverse() @ X_b

@@ -9,7 +9,6 @@ import numpy as np
 
 from dalembert.math import map as mapped
 from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from dalembert.shapes.mesh import Triangulated
 from dalembert.shapes.segment import POINT
 from dalembert.spatial import Pose
 
@@ -60,12 +59,12 @@ def alike(shape: Any) -> Any:
 
 def alike_in_pairs(shape: Any) -> Any:
     """As `alike`, of shapes that touch each other: the hulls of all meshes are alike."""
-    return Hull if isinstance(shape, Triangulated | Hull) else alike(shape)
+    return Hull if isinstance(shape, Hull) or shape.is_mesh else alike(shape)
 
 
 def convex(shapes: Sequence[Any]) -> list[Any]:
     """Shapes, in the place of meshes their convex hulls."""
-    different = {id(shape): shape for shape in shapes if isinstance(shape, Triangulated)}
+    different = {id(shape): shape for shape in shapes if shape.is_mesh}
     hulls = {key: shape.convex() for key, shape in different.items()}
     return [hulls.get(id(shape), shape) for shape in shapes]
 

@@ -13,7 +13,6 @@ from dalembert.model.assembly import WORLD
 from dalembert.model.content import fingerprint
 from dalembert.model.joints import Free
 from dalembert.shapes.hull import deviation
-from dalembert.shapes.mesh import Triangulated
 from dalembert.spatial import Pose
 
 NO_SURFACE = Surface()
@@ -81,7 +80,7 @@ def _solids(model: Model) -> Iterator[Solid]:
 def _convex(shape: Any) -> tuple[Any, str]:
     """The shape that distances are computed from, and how it differs from the given one."""
     convex = shape.convex()
-    if not isinstance(shape, Triangulated):
+    if not shape.is_mesh:
         return convex, ""
     beyond = deviation(shape.surface()[0], convex)
     note = f"its convex hull of {len(convex.vertices)} vertices is taken"

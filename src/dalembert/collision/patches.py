@@ -46,9 +46,9 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose, later: tuple[Pose, Pose] |
     """
     if isinstance(b, Ground):
         return ground_points(a, X_a, b)
-    if isinstance(b, Plane):
+    if type(b) is Plane:
         return ground_points(a, X_a, plane(b.normal, X_b))
-    if isinstance(a, Plane):
+    if type(a) is Plane:
         return [w.swapped() for w in ground_points(b, X_b, plane(a.normal, X_a))]
     (core_a, radius_a), (core_b, radius_b) = core(a), core(b)
     X_AB, single = X_a.inverse() @ X_b, _is_round(core_a) or _is_round(core_b)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from dalembert.model import Model
+from dalembert.shapes import Shape
 from dalembert.shapes.hull import deviation
-from dalembert.shapes.mesh import Triangulated
 from dalembert.shapes.polyhedra import is_closed, joined, unit_inertia_of_surface
 
 from .candidates import touching
@@ -23,7 +23,7 @@ def mesh_remarks(model: Model, contact: Contact) -> list[str]:
     """Which meshes are not closed, which have hollows that contact fills, and by how much a hull is smaller."""
     pairs, _ = touching(model, contact)
     shapes = {each.name: each.geometry.shape for pair in pairs for each in pair if each is not None}
-    meshes = {name: shape for name, shape in shapes.items() if isinstance(shape, Triangulated)}
+    meshes = {name: shape for name, shape in shapes.items() if shape.is_mesh}
     volumes = {name: _volume(shape) for name, shape in meshes.items()}
     hulls = {name: shape.convex() for name, shape in meshes.items()}
     hollow, missed = [], []
@@ -44,7 +44,7 @@ def mesh_remarks(model: Model, contact: Contact) -> list[str]:
     return [f"contact: {remark}: {_listed(names)}" for remark, names in said.items() if names]
 
 
-def _volume(shape: Triangulated) -> float | None:
+def _volume(shape: Shape) -> float | None:
     """Of what a mesh encloses [m³]; None: it is not closed."""
     vertices, triangles = shape.surface()
     vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))

@@ -42,7 +42,7 @@ def planes_of(model: Model) -> dict[str, HalfSpace]:
     for body in (body for body in model.bodies if not moves(model, body)):
         for part in body.parts:
             for k, geometry in enumerate(part.geometry, 1):
-                if geometry.role == "collision" and isinstance(geometry.shape, Plane):
+                if geometry.role == "collision" and type(geometry.shape) is Plane:
                     placed = plane(geometry.shape.normal, X[body.index] @ part.placement @ geometry.placement)
                     planes[geometry.name or f"{part.name} #{k}"] = _tidy(placed)
     return planes

@@ -18,7 +18,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Surface
 from dalembert.model.mujoco import LEAST, SOFT, HeightMap, Mujoco, MujocoPair, Softness
-from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
+from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from dalembert.spatial import Pose
 
 from .convex import POINTS
@@ -292,7 +292,7 @@ def _convex(shape: Any) -> Any:
     """The shape; of a mesh its hull, as MuJoCo has it where the file is MuJoCo's."""
     if type(shape) in GEOMS:
         return shape
-    if not isinstance(shape, (Mesh, Polyhedron)):
+    if not shape.is_mesh:
         raise DalembertError(f"contact: MuJoCo has no {shape.kind} among its geoms: write Contact(model='rigid')")
     return hull(shape, MOST_VERTICES) if shape.hull is None else stated_hull(shape.hull)
 
@@ -327,7 +327,7 @@ def _on_ground(
     named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}
     patches = []
     for shape in shapes:
-        if isinstance(shape.shape, Plane) or not _moves(model, shape.body) or not terrain.surface.meets(shape.surface):
+        if type(shape.shape) is Plane or not _moves(model, shape.body) or not terrain.surface.meets(shape.surface):
             continue
         if not named or shape.all_names & named:
             parameters = _overridden(mujoco, contact, mixed(_parameters(terrain), _parameters(shape)))

@@ -32,6 +32,7 @@ class MujocoHull:
 class Triangulated(Shape):
     """What meshes and polyhedra share: `surface` gives their vertices and triangles, unchanged."""
 
+    is_mesh = True
     file = "polyhedron"  # its name in notes
 
     def core(self) -> tuple[Any, Any]:

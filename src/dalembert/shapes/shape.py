@@ -18,7 +18,7 @@ from .searching import AXES, least, spread
 # what a class says about its own solid: a class derived from it is another solid
 INTERFACE = (
     "support", "core", "reach", "capsule", "convex", "simple", "extent", "middle", "face", "thickness", "depth",
-    "unit_inertia", "solid", "surface", "symmetry", "is_bounded",
+    "unit_inertia", "solid", "surface", "symmetry", "is_bounded", "is_mesh",
 )  # fmt: skip
 CHECKED = 50  # directions along which a class from outside is tried
 ROUNDED = 1e-9  # of the size: by how much a farthest point may fall short
@@ -35,6 +35,7 @@ class Shape:
 
     symmetry: ClassVar[Literal["", "z", "all"]] = ""  # round about its z axis, or about all axes through its origin
     is_bounded: ClassVar[bool] = True
+    is_mesh: ClassVar[bool] = False  # a surface that counts as its convex hull
 
     def __init_subclass__(cls, *, inherits: bool = False, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Geometry, Part
-from dalembert.shapes import Mesh, Polyhedron, Shape
+from dalembert.shapes import Shape
 from dalembert.spatial import Inertia
 
 SPECK = 1e-15  # m³: less does not count as a shape
@@ -75,7 +75,7 @@ def plain_solid(shapes: Iterable[Geometry]) -> Inertia | None:
     whole = Inertia.zero()
     for geometry in shapes:
         try:
-            if isinstance(geometry.shape, Mesh | Polyhedron):
+            if geometry.shape.is_mesh:
                 return None
             whole = whole + geometry.shape.unit_inertia().transform(geometry.placement)
         except DalembertError:

@@ -15,7 +15,6 @@ from dalembert.files import write_text
 from dalembert.model import Geometry
 from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Polyhedron, Sphere
 from dalembert.shapes.hull import MOST_VERTICES, Hull, hull
-from dalembert.shapes.mesh import Triangulated
 from dalembert.shapes.searching import AXES, spread
 from dalembert.spatial import Pose
 
@@ -75,7 +74,7 @@ def standing_in(geometry: Geometry, link: str, what: str, losses: Losses, packag
         box = Box([WIDE, WIDE, THICK])  # type: ignore[arg-type]
         return replace(geometry, shape=box, placement=X @ Pose(turned_to(normal), -0.5 * THICK * normal))
     try:
-        convex = shape.convex() if isinstance(shape, Triangulated) else hull(_outline(shape))
+        convex = shape.convex() if shape.is_mesh else hull(_outline(shape))
     except DalembertError as error:
         losses.change("link", link, what, f"left out, because it has no convex hull: {error}")
         return None
