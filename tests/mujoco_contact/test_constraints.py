@@ -263,6 +263,19 @@ def test_more_contacts_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -
         twin.robot.simulate(q, v, 0.01, contact=SOFT)
 
 
+def test_a_level_terrain_is_a_floor() -> None:
+    robot = load(scene("", BODY.format(0.119, SHAPES["sphere"], "")))
+    q = robot.neutral()
+    q[2] = 0.119
+    grounds = {"ground": 0.0}, {"terrain": lambda x, y: 0.0 * x}
+    floor, terrain = (
+        robot.contact_dynamics(q, np.zeros(6), np.zeros(6), contact=Contact(model="mujoco", **ground)).a
+        for ground in grounds
+    )
+    assert floor[5] > 0.0
+    assert_close(terrain, floor, COMPUTED)
+
+
 def test_a_link_may_be_called_ground() -> None:
     accelerations = []
     for name in ("ball", "ground"):

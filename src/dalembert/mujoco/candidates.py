@@ -290,7 +290,7 @@ def _carrier(model: Model, body: Body) -> Body | None:
 
 def _convex(shape: Any) -> Any:
     """The shape; of a mesh its hull, as MuJoCo has it where the file is MuJoCo's."""
-    if type(shape) in GEOMS:
+    if type(shape) in GEOMS or isinstance(shape, Ground):
         return shape
     if not shape.is_mesh:
         raise DalembertError(f"contact: MuJoCo has no {shape.kind} among its geoms: write Contact(model='rigid')")
