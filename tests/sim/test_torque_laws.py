@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import (
+    Contact,
     DalembertError,
     Event,
     ModelBuilder,
@@ -16,7 +17,8 @@ from dalembert import (
     load,
     math,
 )
-from tolerances import ACCUMULATED, COARSE_RUN, COMPUTED, DEFAULT_RUN, ITERATED, MILLISECOND_STEPS, TIGHT_RUN
+from dalembert.model.geometry import Sphere
+from tolerances import ACCUMULATED, COARSE_RUN, COMPUTED, DEFAULT_RUN, ITERATED, MILLISECOND_STEPS, ORDER, TIGHT_RUN
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -57,9 +59,34 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
         np.testing.assert_allclose(slow.q, fast.q, atol=COMPUTED)
         np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=ACCUMULATED)
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
-    np.testing.assert_array_equal(held.tau[0], called(0.0, Q, V))
-    assert any("evaluated once per step" in line for line in held.log)
+    np.testing.assert_array_equal(held.tau[0], called(5e-4, arm.integrate(Q, 5e-4 * np.asarray(V)), V))
+    assert any("evaluated once per step, in its predicted middle, then held" in line for line in held.log)
     np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=MILLISECOND_STEPS)
+
+
+@pytest.mark.parametrize("integrator", ["implicit-midpoint", "variational"])
+def test_a_called_law_leaves_a_symmetric_method_its_order(arm, integrator) -> None:
+    """It was evaluated at the beginning of each step, and made the method one of order 1 without a word."""
+
+    def called(t, q, v):
+        return np.array([np.sin(9.0 * float(t)), -0.5 * float(v[1]) - 2.0 * float(q[0])])
+
+    exact = arm.simulate(Q, V, 0.4, lambda t, q, v: np.array([math.sin(9.0 * t), -0.5 * v[1] - 2.0 * q[0]])).q[-1]
+    runs = [arm.simulate(Q, V, 0.4, called, integrator, step) for step in (1e-2, 5e-3, 2.5e-3)]
+    errors = [np.abs(run.q[-1] - exact).max() for run in runs]
+    assert np.log2(errors[0] / errors[1]) > 2.0 - ORDER and np.log2(errors[1] / errors[2]) > 2.0 - ORDER
+    assert runs[0].settings["order"] == 2
+
+
+def test_a_method_that_a_called_law_makes_of_order_1_says_so() -> None:
+    builder = ModelBuilder("ball")
+    builder.add_body("ball", parent="world", joint="prismatic", axis=(0, 0, 1), mass=1.0)
+    builder.add_geometry(Sphere(0.1), body="ball", role="collision")
+    run = builder.build().simulate(
+        [1.0], [0.0], 0.05, lambda t, q, v: np.array([-float(v[0])]), step=1e-2, contact=Contact(ground=0.0)
+    )
+    assert any("then held (time-stepping, which makes it of order 1)" in line for line in run.log)
+    assert run.settings["order"] == 1
 
 
 @pytest.mark.parametrize("integrator", ["rk45", "rk8", "rk23"])

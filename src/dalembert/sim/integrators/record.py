@@ -44,10 +44,10 @@ class Integrator:
 
     order: of its error; stable: |λ| h up to which it is stable for an oscillation, and for a decay; bounded_energy:
     whether the error of the energy stays bounded over long runs; single_precision: whether float32 has enough digits
-    for it; holds_control: whether a torque function that must be called back is evaluated once per step, and then held;
-    impulsive: whether its step takes constraints that come and go as impulses at its end (`system.kicked`); carried: a
-    faster step for rollouts, which keeps numbers of its own from one step to the next; free_bodies: whether it moves
-    only mechanisms of free bodies.
+    for it; holds_control: whether a torque function that must be called back is evaluated once per step, and then held,
+    with a residual in the predicted middle of the step; impulsive: whether its step takes constraints that come and go
+    as impulses at its end (`system.kicked`); carried: a faster step for rollouts, which keeps numbers of its own from
+    one step to the next; free_bodies: whether it moves only mechanisms of free bodies.
     """
 
     name: str

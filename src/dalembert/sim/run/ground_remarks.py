@@ -13,7 +13,9 @@ from dalembert.contact.bounds import body_radius, deepest
 from dalembert.contact.candidates import in_the_ground, law_sources, moves, named_shapes
 from dalembert.contact.meshes import mesh_remarks
 from dalembert.contact.planes import left_out
-from dalembert.model import Model
+from dalembert.model import Closure, Model
+
+from ..system.system import System
 
 SEEN, MOST_PLACES = 5e-3, 100  # [m] between places that are looked at on the way of half a step; at most so many
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
@@ -91,3 +93,11 @@ def _passed(model: Model, patches: Sequence[Patch], q: np.ndarray, v: np.ndarray
 def _length(x: float) -> str:
     """A length for people [m]."""
     return f"{x:.3g} m" if x >= 1.0 else f"{1e3 * x:.3g} mm"
+
+
+def carried(system: System) -> bool:
+    """Whether wheels, or joints that close loops with the ground, carry bodies that are free."""
+    wheels = any(each.element is not None and not each.constraint.admissible.switches for each in system.constraints)
+    fixed = {-1} if system.model.bodies[0].joint.nv else {-1, 0}
+    ends = [{c.a.body, c.b.body} for c in system.model.closures if isinstance(c, Closure)]
+    return wheels or any(bodies & fixed for bodies in ends)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import normalize
+from dalembert.algorithms import integrate, normalize
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted
 from dalembert.interop import is_foreign, on_host
-from dalembert.model import Closure, Model
+from dalembert.model import Model
 from dalembert.progress import Progress
 
 from ..elements.base import Element
@@ -28,7 +28,6 @@ from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.planner import Planner
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling, shared_sampling
-from ..system.system import System
 from ..system.unsolved import counts, remarks
 from .advice import why_and_what
 from .chatter import Chatter
@@ -36,7 +35,7 @@ from .compiled import Programs, programs
 from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
-from .ground_remarks import about_ground
+from .ground_remarks import about_ground, carried
 from .initial import checked_state, closed_start, first_state
 from .instants import Instants
 from .ledger import EnergyLedger
@@ -102,7 +101,7 @@ def _simulated(model: Model, q: Any, v: Any, settings: RunSettings, growth: int)
     run.law = driving
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    falls = settings.contact is not None or not _carried(compiled.system)
+    falls = settings.contact is not None or not carried(compiled.system)
     run.about_ground = about_ground(model, settings.contact, start.q, v, step) if falls else []
     run.log += [*undriven, *said, *stepped, *moved, *run.about_ground]
     if compiled.system.contact is not None and (count := len(compiled.system.servos)):
@@ -142,6 +141,8 @@ class _Simulation:
         }
         self.layout = compiled.system.layout
         self.held = torques.called and compiled.integrator.holds_control
+        self.centred = self.held and compiled.integrator.residual is not None  # symmetric methods, of order 2
+        self.earlier: State | None = None  # where the step before began, since the last event
         elements = compiled.system.elements
         functions = any(callable(x) for element in elements for x in vars(element).values())
         sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
@@ -156,7 +157,10 @@ class _Simulation:
         self.about_ground: list[str] = []  # remarks on the ground at the start
         self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
         if self.held:
-            self.log.append(f"torque: evaluated once per step, then held ({compiled.integrator.name})")
+            where = "in its predicted middle, " if self.centred else ""
+            lowered = "" if self.centred or compiled.integrator.order == 1 else ", which makes it of order 1"
+            self.log.append(f"torque: evaluated once per step, {where}then held ({compiled.integrator.name}{lowered})")
+            self.settings["order"] = compiled.integrator.order if self.centred else 1
         if torques.sampled is not None:
             self._compile_controllers(torques.sampled)
         self.progress = Progress("simulating", float(settings.duration), "s", settings.progress)
@@ -273,7 +277,7 @@ class _Simulation:
         if self.held:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
-            leg = Leg.single(self._command(state), stop)
+            leg = Leg.single(self._command(self._middle(state, stop) if self.centred else state), stop)
             recorder.driven(leg.command)
             state = self.instants.enter(state, leg.command)
         for chunk in self.engine.advance(state, stop, leg, nodes, self.instants.watching):
@@ -313,6 +317,7 @@ class _Simulation:
         self.steps += crossing.step + 1
         self._check_pace(chunk, u)
         state = self.instants.happen(crossing, u)
+        self.earlier = None
         if self.instants.ended:
             self.log.append(f"ended by event {self.instants.ended!r} at t = {state.t:.9g} s")
             if self.record is not None:
@@ -334,6 +339,16 @@ class _Simulation:
             )
             raise Trouble(state, why + laws)
         self.mark = self.steps, state.t
+
+    def _middle(self, state: State, stop: float) -> State:
+        """The middle of a step, predicted from the change of velocity in the one before: off by the step squared."""
+        half, v, earlier = 0.5 * (stop - state.t), self.layout.velocity(state.e), self.earlier
+        change = 0.0 * v
+        if earlier is not None:
+            change = half * (v - self.layout.velocity(earlier.e)) / (state.t - earlier.t)
+        self.earlier = state
+        q = integrate(self.compiled.system.model, state.q, half * (v + 0.5 * change))
+        return State(state.t + half, q, self.layout.replaced(state.e, v + change))
 
     def _command(self, state: State) -> np.ndarray:
         assert self.drive.function is not None
@@ -380,11 +395,3 @@ class _Simulation:
             contacts=contacts,
             unfinished=unfinished,
         )
-
-
-def _carried(system: System) -> bool:
-    """Whether wheels, or joints that close loops with the ground, carry bodies that are free."""
-    wheels = any(each.element is not None and not each.constraint.admissible.switches for each in system.constraints)
-    fixed = {-1} if system.model.bodies[0].joint.nv else {-1, 0}
-    ends = [{c.a.body, c.b.body} for c in system.model.closures if isinstance(c, Closure)]
-    return wheels or any(bodies & fixed for bodies in ends)
