@@ -28,6 +28,9 @@ def run(
     prefix: Annotated[str, typer.Option(help="Prefix of the names that --attach adds.")] = "",
     payload: Payload = 0.0,
     frame: Annotated[str | None, typer.Option(help="Where --attach and --payload go; default: the tool.")] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="The maker's calibration of this arm: calibration.conf of Universal Robots.")
+    ] = None,
     gravity: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Another gravity [m/s²].")] = None,
     base: Base = None,
     mimic: Mimic = "couple",
@@ -37,12 +40,14 @@ def run(
     ] = False,
     as_json: Json = False,
 ) -> int:
-    """Lock, remove, merge, reroot, scale, attach, load a robot (in this order), and write it; each edit is checked.
+    """Calibrate, lock, remove, merge, reroot, scale, attach, load a robot, in this order, and write it; all is checked.
 
     Example: `dalembert edit panda held.urdf --lock panda_joint7=0.3 --payload 2`
     """
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     editor = loaded.edit()
+    if calibration is not None:
+        editor.calibrate(calibration)
     if lock:
         editor.lock(dict(map(_held, lock)))
     for link in remove or ():

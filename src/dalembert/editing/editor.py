@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
@@ -15,7 +16,7 @@ from dalembert.model.geometry import Role, Shape
 from dalembert.model.values import placement_from, vector
 from dalembert.spatial import Pose
 
-from . import locking, naming, parameters, rerooting, scaling, structure
+from . import calibration, locking, naming, parameters, rerooting, scaling, structure
 from .change import Change
 from .invariants import check
 
@@ -205,6 +206,10 @@ class ModelEditor(Generic[Result]):
     def set_placement(self, name: str, *, xyz: Any = ORIGIN, rpy: Any = ORIGIN, placement: Pose | None = None) -> Self:
         """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in its carrying link (the base: the world)."""
         return self._edit(parameters.set_placement, name, xyz, rpy, placement)
+
+    def calibrate(self, path: str | os.PathLike[str]) -> Self:
+        """Place the joints where the maker measured them: a `calibration.conf` of Universal Robots."""
+        return self._edit(calibration.calibrate, path)
 
     def gravity(self, gravity: Any) -> Self:
         """Another gravity (3,) in the world [m/s²]."""
