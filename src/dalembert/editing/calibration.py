@@ -144,5 +144,5 @@ def _read(path: str | os.PathLike[str], nominal: Table) -> Table:
     kind = "delta" if found["delta"] else "dh"
     if missing := [f"{kind}_{what}" for what in Table._fields if what not in found[kind]]:
         raise DalembertError(f"{path}: has no {', '.join(missing)}, expected those of Universal Robots' calibration")
-    values = Table(**found[kind])
-    return values if kind == "dh" else Table(*(x + y for x, y in zip(nominal, values, strict=True)))
+    stated = Table(**found[kind])
+    return stated if kind == "dh" else Table(*(x + y for x, y in zip(nominal, stated, strict=True)))
