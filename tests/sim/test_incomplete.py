@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, Event, Interrupted, SimulationError, load, load_run
+from dalembert import Contact, Event, Interrupted, SimulationError, control, load, load_run
+from dalembert.math import sqrt
 from dalembert.mechanism import Mechanism
 
 Q, V = np.array([0.3, 0.2]), np.zeros(2)
@@ -89,3 +90,24 @@ def test_the_audit_of_an_interrupted_run_with_contact_does_not_pass() -> None:
     audit = robot.audit(rules=["contact-run"], run=caught.value.result)
     assert "contact-run" not in audit.passed and not audit.ok
     assert any("interrupted" in item.because for item in audit.skipped)
+
+
+@pytest.mark.parametrize("integrator", [None, "rk4", "semi-implicit", "implicit-midpoint"])
+def test_a_law_that_turns_nan_is_named_and_not_the_step(arm, integrator: str | None) -> None:
+    def law(t, q, v):
+        return np.array([sqrt(0.05 - t), 0.0])
+
+    step = None if integrator is None else 1e-3
+    with pytest.raises(SimulationError, match="the torque at joint 'shoulder' is nan: correct the law") as caught:
+        arm.simulate(Q, V, 1.0, law, integrator, step)
+    assert "smaller step" not in str(caught.value) and "rodas" not in str(caught.value)
+
+
+def test_joints_that_dry_friction_holds_are_named(arm) -> None:
+    stiff = arm.edit().set_joint("elbow", friction=50.0).done()
+    law = control.computed_torque(stiff, Q + 0.3)
+    assert any("dry friction can hold" in note and "elbow" in note for note in law.notes)
+    text = stiff.simulate(Q, V, 0.5, law).audit().text
+    assert "dry friction holds" in text and "at no record did elbow move" in text
+    assert not control.computed_torque(arm, Q + 0.3).notes
+    assert "dry friction holds" not in arm.simulate(Q, V, 0.2, control.computed_torque(arm, Q + 0.3)).audit().text

@@ -25,6 +25,7 @@ from ..gains import gains
 from ..reference import deviation, reference
 from .law import Law, setting_or
 
+STUCK = 1e-3  # rad or m: a smaller error that dry friction leaves is not noted
 WHOLE_BODY = "control.lqr, control.energy_shaping or control.whole_body, which know of passive joints"
 
 
@@ -37,6 +38,18 @@ class _JointLaw(Law):
         chosen = gains(where, robot, frequency, damping, resonance)
         self.frequency, self.damping, self.notes = chosen.frequency, chosen.damping, chosen.notes
         self.inertia = np.diag(robot.mass_matrix(np.asarray(self.reference.q(0.0), float))).copy()
+        self.notes += self._stuck()
+
+    def _stuck(self) -> tuple[str, ...]:
+        """A note on joints that dry friction can hold away from the reference."""
+        model = self.robot.model
+        friction = np.concatenate([body.joint.friction for body in model.independent if body.joint.nv])
+        off = friction / (self.inertia * self.frequency**2)
+        held = [f"{model.freedom_names[k]} {off[k]:.2g}" for k in np.flatnonzero(off > STUCK)]
+        if not held:
+            return ()
+        said = "dry friction can hold joints that far from the reference [rad or m]: " + ", ".join(held)
+        return (f"{said}; compensate it, add an integral (control.pid) or raise the frequency",)
 
     def _rates(self, frequency: Any, damping: Any) -> tuple[Any, Any]:
         """kp [1/s²] and kd [1/s]."""

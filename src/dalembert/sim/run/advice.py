@@ -20,6 +20,8 @@ from .engines import State, Trouble
 from .initial import checked_state, first_state
 
 NUDGE = 1e-6
+AHEAD = (1e-12, 1e-9, 1e-6, 1e-3)  # s after a state at which the law is tried where steps are not fixed
+UNDEFINED = "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
 
 
 class StepAdvice(NamedTuple):
@@ -99,8 +101,9 @@ def why_and_what(
     if trouble.cure:
         return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}: {trouble.cure}"
     advice = step_advice(compiled, state if adapts else start, u)
-    if trouble.undefined:
-        remedy = _undefined(compiled, state, u)
+    nan = _nan_torque(compiled, state, u, step)
+    if nan or trouble.undefined:
+        remedy = nan or UNDEFINED
     elif system.contact is not None:
         by_law = system.law is not None or system.driven
         remedy = "; ".join([*remarks, _shorter_with_contact(advice, step, by_law)])
@@ -120,15 +123,18 @@ def why_and_what(
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
 
 
-def _undefined(compiled: Programs, state: State, u: np.ndarray) -> str:
-    """What to look at where the acceleration is not a number."""
-    inputs = {"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u}
-    tau = np.ravel(compiled.observed(inputs)["tau"])
-    wrong = np.flatnonzero(~np.isfinite(tau))
-    if not wrong.size:
-        return "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
-    joint = compiled.system.model.freedom_names[wrong[0]]
-    return f"the torque at joint {joint!r} is {tau[wrong[0]]}: correct the law or the numbers that give it"
+def _nan_torque(compiled: Programs, state: State, u: np.ndarray, step: float | None) -> str:
+    """What to look at where the law gives no number at the state or just after it; "" where it does."""
+    model, v = compiled.system.model, compiled.system.layout.velocity(state.e)
+    for h in (0.0, 0.5 * step, step) if step else (0.0, *AHEAD):
+        t, q = state.t + h, integrate(model, state.q, h * v)
+        tau = np.ravel(compiled.observed({"t": np.array([t]), "q": q, "e": state.e, "u": u})["tau"])
+        wrong = np.flatnonzero(~np.isfinite(tau))
+        if wrong.size:
+            joint = model.freedom_names[wrong[0]]
+            at = f"at t = {t:.9g} s, {h:.2g} s after it, " if h else ""
+            return f"{at}the torque at joint {joint!r} is {tau[wrong[0]]}: correct the law or the numbers that give it"
+    return ""
 
 
 def _shorter_with_contact(advice: StepAdvice, step: float, by_law: bool) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..system.system import System
 
 SLACK = 1e-9  # relative: a joint that starts on its limit is within it
 
@@ -49,3 +50,17 @@ def _line(
     others = int(over.any(axis=0).sum()) - 1
     more = f" ({others} more {'joint exceeds its' if others == 1 else 'joints exceed theirs'})" if others else ""
     return f"{what} of {names[k]!r} exceeded at t = {t[row]:.4g} s: {x[row, k]:.4g}, limit {limit:.4g}{more}; {note}"
+
+
+def held_at_the_end(system: System, e: np.ndarray) -> list[str]:
+    """A line on joints that dry friction holds at the end of a run (n, ne) although a law drives them."""
+    held: dict[str, bool] = {}
+    for k, owner in enumerate(system.row_owners[system.permanent_count :] if system.layout.nm else ()):
+        active = [bool(owner.constraint.admissible.active(mode)) for mode in system.layout.modes(e)[..., k].tolist()]
+        if np.isinf(owner.constraint.admissible.lower) and np.isinf(owner.constraint.admissible.upper) and active[-1]:
+            held[owner.constraint.name.removeprefix("friction ")] = all(active)
+    if not held:
+        return []
+    never = [name for name, always in held.items() if always]
+    words = f"; at no record did {', '.join(never)} move" if never else ""
+    return [f"dry friction holds {', '.join(held)} at the end, where the law may not want them{words}"]

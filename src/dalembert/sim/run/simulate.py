@@ -39,7 +39,7 @@ from .ground_remarks import about_ground, carried
 from .initial import checked_state, closed_start, first_state
 from .instants import Instants
 from .ledger import EnergyLedger
-from .limits import beyond_limits
+from .limits import beyond_limits, held_at_the_end
 from .observed_contacts import contacts_of
 from .record import Recorder
 from .run import Run
@@ -374,6 +374,7 @@ class _Simulation:
         touched = [] if contacts is None else contacts.log
         log = [*self.log, *self.instants.remarks, *touched]
         log += remarks(system.model, self.law, self.counts, t, q, v)
+        log += held_at_the_end(system, e) if self.drive.function else []
         log += [*beyond_limits(system.model, system.elements, t, q, v, tau), *([unfinished] if unfinished else [])]
         return Run(
             system.model.name,
