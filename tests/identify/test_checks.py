@@ -108,3 +108,15 @@ def test_torques_that_are_no_numbers_are_told_and_none_at_all_are_refused(robot,
 def test_log_without_torques(robot, log):
     with pytest.raises(DalembertError, match="no torques"):
         identify.fit(robot, damaged(log, tau=None))
+
+
+def test_positions_that_jump_are_named(robot, log):
+    q = log.q.copy()
+    q[600:, 2] += 0.5
+    assert "'elbow_joint': its position jumps between rows 600 and 601" in refused(robot, damaged(log, q=q))
+
+
+def test_a_short_log_finds_no_absurd_offset(robot, log):
+    few = SimulatedLog(*(getattr(log, kind)[:30] for kind in ("t", "q", "v", "a", "tau")))
+    fit = identify.fit(robot, few, check=False)
+    assert np.abs(fit.offsets).max() < 10.0 * np.abs(few.tau).max()

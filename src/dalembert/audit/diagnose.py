@@ -95,7 +95,10 @@ def diagnose(
                 robot.model.freedom_names, motion.tau, robot.inverse_dynamics(motion.q, motion.v, motion.a)
             )
             open_ones = [f"{v.joint} ({v.status}, {100 * v.share:.3g} %)" for v in judged if v.status != PASSED]
-            notes.append(f"the model misses {100 * missed:.3g} % of the measured efforts")
+            share = (
+                f"{100 * missed:.3g} % of the measured efforts" if motion.tau.any() else "all: the log's efforts are 0"
+            )
+            notes.append(f"the model misses {share}")
             if open_ones:
                 notes.append(f"joints that it does not explain: {', '.join(open_ones)}")
             else:

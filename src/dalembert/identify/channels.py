@@ -282,7 +282,7 @@ def _scale(beside: _Beside, k: int, match: _Match) -> Iterator[Doubt]:
     elif not match.plausible and match.observable and match.gain > 0.0:
         yield _unit(name, match.gain)
     else:
-        yield from _offset(beside, k, match)
+        yield from _offset(beside, k)
         limit = beside.limits[k]
         most = float(np.nanmax(np.abs(beside.tau[:, k]), initial=0.0))
         if not match.observable and 0.0 < BEYOND * limit < most < np.inf:
@@ -305,13 +305,11 @@ def _unit(name: str, gain: float) -> Doubt:
     return Doubt(name, f"its torque is {gain:.3g} times the model's: {cause}", cure)
 
 
-def _offset(beside: _Beside, k: int, match: _Match) -> Iterator[Doubt]:
+def _offset(beside: _Beside, k: int) -> Iterator[Doubt]:
     """A zero error of a torque sensor that outweighs the torque."""
     tau, m = beside.tau[:, k], beside.modelled[:, k]
-    size, offset = max(float(np.sqrt(np.mean(m**2))), float(np.nanstd(tau))), match.offset
-    if not match.observable:  # a constant load, as of a vertical slide, could be an offset: it is taken as in the file
-        used = np.isfinite(tau)
-        offset = float(np.linalg.lstsq(beside.friction(k)[used], (tau - m)[used], rcond=1e-9)[0][0])
+    used, size = np.isfinite(tau), max(float(np.sqrt(np.mean(m**2))), float(np.nanstd(tau)))
+    offset = float(np.linalg.lstsq(beside.friction(k)[used], (tau - m)[used], rcond=1e-9)[0][0])
     if abs(offset) > OFFSET * size:
         yield zero_error(beside.names[k], offset, size)
 

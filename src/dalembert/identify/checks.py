@@ -12,6 +12,7 @@ from . import channels, signals
 from .compression import Samples
 from .doubt import Doubt
 
+JUMP = 8.0  # times the speed that 99 of 100 rows stay below
 STILL = 1e-3  # range [rad or m] below which a joint did not move
 
 
@@ -75,13 +76,25 @@ def _shapes(robot: Robot, samples: Samples) -> list[Doubt]:
     return wrong
 
 
+def _jumps(names: tuple[str, ...], pace: np.ndarray, moving: np.ndarray) -> list[Doubt]:
+    """Positions that jump from one row to the next, from their rates (T − 1, nv): wrapped, cut, or set anew."""
+    wrong = []
+    for k in np.flatnonzero(moving):
+        size = np.abs(pace[:, k])
+        row = int(np.argmax(size))
+        if size[row] > JUMP * float(np.quantile(size, 0.99)):
+            cure = "leave the rows before or after it out (--cut, cut=…), or unwrap it"
+            wrong.append(Doubt(names[k], f"its position jumps between rows {row + 1} and {row + 2}", cure))
+    return wrong
+
+
 def _rates(robot: Robot, samples: Samples, t: np.ndarray | None, moving: np.ndarray) -> list[Doubt]:
     """Velocities that are not the rates of the positions; motions without acceleration."""
     names, wrong = robot.model.freedom_names, []
     if t is not None and len(t) > 10 and np.all(np.diff(t) > 0.0):
-        paths = np.concatenate([np.zeros((1, robot.nv)), robot.difference(samples.q[:-1], samples.q[1:])]).cumsum(
-            axis=0
-        )
+        steps = robot.difference(samples.q[:-1], samples.q[1:])
+        wrong += _jumps(names, steps / np.diff(t)[:, None], moving)
+        paths = np.concatenate([np.zeros((1, robot.nv)), steps]).cumsum(axis=0)
         for k, slope in rate_slopes(np.asarray(t, float), paths, samples.v).items():
             if moving[k] and not 0.5 < slope < 2.0:
                 what = f"its velocity is {1.0 / slope:.3g} times the rate of its position"

@@ -13,7 +13,7 @@ from dalembert.robot import Robot
 from . import channels, least_squares, physical, scales
 from .checks import LogError, doubts
 from .columns import INERTIAL, NONNEGATIVE, Columns, columns
-from .compression import Compressed, Samples, compress
+from .compression import Compressed, Samples, compress, triangle
 from .doubt import Doubt
 from .fitted import Fit, Log, samples_of
 from .hulls import Extent, extent, hull_bounds
@@ -27,6 +27,7 @@ FEW, FAR, MOST = 0.01, 10.0, 0.5
 # An offset is not told from a weight where bodies imitate it but for this share, and where, for so much of the torque,
 # their parameters need to change by no more than that.
 CONFUSED, WEIGHTY, CHANGED = 0.01, 0.1, 0.2
+LIKELY = 3.0  # of a torque: an offset that is no surprise
 BEYOND = 1e-3  # [m]: by which a centre of mass is outside the shapes, to be told
 KEPT = 1e-3  # relative error of a fixed or tied parameter that counts as kept
 
@@ -178,7 +179,7 @@ def possible_fit(
                 f"the file's centre of mass of {name!r} lies {100 * beyond:.2g} cm outside its shapes: the fit may put "
                 "it as far out"
             )
-    R, z, _ = data.stacked(sigma)
+    R, z = _with_weak_offsets(data, *data.stacked(sigma)[:2])
     entropic = prior == "entropic"
     scale = _size(bodies)
     problem = physical.Problem(
@@ -195,6 +196,18 @@ def possible_fit(
     solution = physical.solve(problem)
     _check_kept(data, solution.x)
     return solution.x, sigma, tuple(notes)
+
+
+def _with_weak_offsets(data: Compressed, R: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R and z with offsets that are hardly more than the torques, by one deviation: a short log does not tell them."""
+    columns = data.columns
+    if "offset" not in columns.terms:
+        return R, z
+    sizes = np.sqrt(data.torque_squares / np.maximum(data.rows, 1))
+    rows = np.zeros((columns.robot.nv, columns.size + 1))
+    rows[:, columns.term("offset")] = np.diag(1.0 / np.maximum(LIKELY * sizes, 1e-9 * max(sizes.max(), 1e-300)))
+    both = triangle(np.concatenate([np.column_stack([R, z]), rows]))
+    return both[: columns.size, :-1], both[: columns.size, -1]
 
 
 def _check_kept(data: Compressed, x: np.ndarray) -> None:

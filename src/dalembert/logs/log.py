@@ -96,7 +96,7 @@ def read_log(
     notes += _converted(source, robot, values, sensors)
     rows, dropped = _rows_with_numbers(robot, values, where)
     values = {kind: numbers[rows] for kind, numbers in values.items()}
-    times = clock(source, stamped, rows, np.hstack(list(values.values())))
+    times = clock(source, stamped, rows, np.nan_to_num(np.hstack(list(values.values()))))
     values = {kind: numbers[times.kept] for kind, numbers in values.items()}
     q, straightened = normalized(robot, values["q"], where)
     q, wraps = unwrapped(robot, q)
@@ -150,14 +150,19 @@ def _rows_with_numbers(robot: Robot, values: dict[str, np.ndarray], where: str) 
     """Rows that have numbers, without those that have none at all, as of messages about other joints."""
     missing = np.hstack([~np.isfinite(numbers) for numbers in values.values()])
     rows = np.flatnonzero(~missing.all(axis=1)) if missing.shape[1] else np.arange(len(missing))
+    notes = []
     for kind, numbers in values.items():
         gaps = np.argwhere(~np.isfinite(numbers[rows]))
-        if len(gaps):
+        if len(gaps) and kind == "tau":
+            share = 100.0 * len(gaps) / max(numbers[rows].size, 1)
+            notes.append(f"{share:.2g} % of the efforts are no numbers: they are left as NaN")
+        elif len(gaps):
             row, place = gaps[0]
             name = names_of(robot, kind)[place]
             raise DalembertError(f"{where}: row {rows[row] + 1} has no number for {kind} of {name}; drop or fill it")
     empty = len(missing) - len(rows)
-    return rows, [f"{empty} of {len(missing)} rows have no numbers of this robot and are dropped"] if empty else []
+    dropped = [f"{empty} of {len(missing)} rows have no numbers of this robot and are dropped"] if empty else []
+    return rows, dropped + notes
 
 
 def _temperature(source: Sources, robot: Robot, kept: np.ndarray, count: int) -> tuple[np.ndarray | None, list[str]]:
