@@ -194,6 +194,8 @@ def rollout(
     events: Sequence[Event] = (),
     controls: Any = None,
     contact: Contact | None = None,
+    memory: Any = None,
+    forces: str | None = None,
     backend: str | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
@@ -213,7 +215,9 @@ def rollout(
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
     steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
     contact: a `dalembert.Contact`, what the robot's shapes touch; `contacts` of the result says how many steps of rigid
-    contact missed the tolerance. backend: what computes NumPy arrays, by name, as of every method: "llvm" (default),
+    contact missed the tolerance. memory: `memory` (…, n) of a rollout before, from which contacts, elements and
+    controllers go on; time begins at 0 again. forces: "last" or "every", of which recorded states `contacts` has the
+    forces of rigid contact. backend: what computes NumPy arrays, by name, as of every method: "llvm" (default),
     "interpreter" …
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
@@ -236,6 +240,8 @@ def rollout(
         friction=friction,
         events=events,
         contact=contact,
+        memory=memory,
+        forces=forces,
     )
     if backend is not None and any(map(is_foreign, (q, v, torque, controls, *settings.parameters.values()))):
         raise DalembertError(f"rollout: backend={backend!r} takes NumPy arrays only: convert the arguments first")

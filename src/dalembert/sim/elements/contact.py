@@ -218,6 +218,7 @@ class RigidContact(Element):
             return rows[:, 1:].reshape(n, -1)
 
         widths = {"contacts": 3, "slip": 1, "held": 3} | ({"normals": 3} if self.keeps_normals else {})
+        widths |= {"turned": len(self.turning)} if self.turning else {}
         return memory._replace(**{name: ordered(getattr(memory, name), width) for name, width in widths.items()})
 
 

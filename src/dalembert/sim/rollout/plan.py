@@ -24,6 +24,7 @@ from ..system.sampled import Sampled, settings_of
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
 from .live import CONTACT_FRICTION, check_values, checked_names, size_of
+from .memory import remembered
 from .motions import Motions
 from .planned_motions import PlannedMotions
 from .settings import RolloutSettings, prepared
@@ -67,7 +68,14 @@ def planned(
     model, elements = prepared("rollout", model, elements, method, settings.friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
     elements = with_contact(
-        "rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable, growth=growth
+        "rollout",
+        model,
+        (*elements, *actuators),
+        settings.contact,
+        float(step),
+        method.stable,
+        settings.forces is not None,
+        growth,
     )
     sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, law_sizes) if callable(driving) else None
@@ -94,7 +102,8 @@ def planned(
     _check_precision(arrays, method, steps)
     if check:
         steps.open_loops.warn("rollout", arrays, depth=5)
-    e = _with_carried(steps, arrays["q"], arrays["v"], _with_states(steps, arrays["q"], arrays["v"]))
+    e = _with_states(steps, arrays["q"], arrays["v"], settings.memory)
+    e = _with_carried(steps, arrays["q"], arrays["v"], e)
     by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
     arguments = [by_name[name] for name in steps.arguments]
     if planned_sizes:
@@ -200,9 +209,14 @@ def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, steps: S
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
 
-def _with_states(steps: Stepping, q: Any, v: Any) -> Any:
-    """e = [v, z, memory] at the beginning: velocities, states of elements, and what controllers keep."""
-    if not steps.system.layout.nz and not steps.memory_size:
+def _with_states(steps: Stepping, q: Any, v: Any, memory: Any) -> Any:
+    """e = [v, z, memory] at the beginning: velocities, states of elements, and what controllers keep.
+
+    memory: the last two, of the rollout before; None: as they start.
+    """
+    if memory is not None:
+        return _joined(v, remembered(steps, v, memory))
+    if not steps.kept:
         return v
     try:
         start = steps.start
@@ -211,12 +225,17 @@ def _with_states(steps: Stepping, q: Any, v: Any) -> Any:
         raise DalembertError(
             f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
         ) from None
-    z = start(q, v, check=False)
+    return _joined(v, start(q, v, check=False))
+
+
+def _joined(v: Any, z: Any) -> Any:
+    """[v, z] of each motion, in the kind of array of z."""
     namespace = np
     if is_foreign(z):
         kind = library("rollout", [z])
         namespace, v = kind.namespace, kind.asarray(v, kind.dtype(z))
-    return namespace.concatenate([namespace.broadcast_to(v, (*z.shape[:-1], v.shape[-1])), z], -1)
+    batch = np.broadcast_shapes(tuple(v.shape[:-1]), tuple(z.shape[:-1]))
+    return namespace.concatenate([namespace.broadcast_to(x, (*batch, x.shape[-1])) for x in (v, z)], -1)
 
 
 def _with_carried(steps: Stepping, q: Any, v: Any, e: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.execute import one_line
 from dalembert.interop import is_foreign
 from dalembert.robot import Robot
@@ -42,6 +43,11 @@ class Rollout(NamedTuple):
         """
         return {}
 
+    @property
+    def memory(self) -> Any:
+        """(…, n): what contacts, elements and controllers keep, for `rollout(memory=…)`; None: nothing."""
+        return None
+
     def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
@@ -65,6 +71,10 @@ class RolloutContacts(NamedTuple):
     touched than there is room for; those beyond it had no forces. Rollouts of NumPy arrays take the room that they
     need, so that it is 0; on graphics processors, and in PyTorch and JAX, look at it. diverged (…,): which motions are
     no longer numbers; on graphics processors and with check=False nothing is raised.
+
+    With forces="last" or "every": bodies: (first, second) of each of the k points, "ground" among them; force and
+    moment (…, k, 3) on the first body, in world axes [N, N·m], the mean over the step that led to the last state, or to
+    each that is recorded; moment: of torsional and rolling friction.
     """
 
     names: tuple[str, ...]
@@ -72,10 +82,25 @@ class RolloutContacts(NamedTuple):
     worst: Any
     crowded: Any
     diverged: Any
+    bodies: tuple[tuple[str, str], ...] = ()
+    force: Any = None
+    moment: Any = None
+
+    @property
+    def by_body(self) -> dict[str, np.ndarray]:
+        """The sum of the contact forces (…, 3) on each body that may touch something, in world axes [N]."""
+        if self.force is None:
+            raise DalembertError("rollout: contacts have no forces: pass forces='last' or forces='every'")
+        named: dict[str, np.ndarray] = {}
+        for k, (first, second) in enumerate(self.bodies):
+            for name, sign in ((first, 1.0), (second, -1.0)):
+                if name != "ground":
+                    named[name] = named.get(name, 0.0) + sign * self.force[..., k, :]
+        return named
 
 
 class WatchedRollout(Rollout):
-    """A `Rollout` with the times of events, and how its contacts were solved for."""
+    """A `Rollout` with the times of events, how its contacts were solved for, and its memory."""
 
     def __new__(
         cls,
@@ -85,14 +110,16 @@ class WatchedRollout(Rollout):
         events: Any = None,
         contacts: RolloutContacts | None = None,
         programs: Callable[..., list[Unsolved]] | None = None,
+        memory: Any = None,
     ) -> WatchedRollout:
         self = super().__new__(cls, t, q, v)
-        self._times, self._contacts, self._programs = events, contacts, programs
+        self._times, self._contacts, self._programs, self._memory = events, contacts, programs, memory
         return self
 
     _times: Any
     _contacts: RolloutContacts | None
     _programs: Callable[..., list[Unsolved]] | None
+    _memory: Any
 
     @property
     def unsolved(self) -> dict[str, np.ndarray]:
@@ -101,6 +128,11 @@ class WatchedRollout(Rollout):
             return {}
         found = self._programs(self.t, np.asarray(self.q, float), np.asarray(self.v, float))
         return {each.name: each.missed.sum(axis=-1) if np.ndim(self.t) else each.missed.astype(int) for each in found}
+
+    @property
+    def memory(self) -> Any:
+        """(…, n): what contacts, elements and controllers keep, for `rollout(memory=…)`; None: nothing."""
+        return self._memory
 
     @property
     def contacts(self) -> RolloutContacts | None:
@@ -113,4 +145,4 @@ class WatchedRollout(Rollout):
         return self._times
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (*self, self._times, self._contacts)
+        return (*self, self._times, self._contacts, None, self._memory)

@@ -28,7 +28,7 @@ def rollout(
     growth = 1
     while True:
         plan = planned(model, q, v, settings, check, growth=growth)
-        result = _result(plan.motions, plan.arguments, settings.record is None, threads, check)
+        result = _result(plan.motions, plan.arguments, settings, threads, check)
         if any(map(is_foreign, plan.arguments)) or not crowded(result.contacts):
             return _with_programs(result, model, settings)
         growth = plan.more_room
@@ -39,11 +39,14 @@ def _with_programs(result: Rollout, model: Model, settings: RolloutSettings) -> 
     law = settings.torque if settings.controls is None else settings.controls
     if not (callable(law) or isinstance(law, Sampled)) or not counts():
         return result
-    return WatchedRollout(*result, result.events, result.contacts, partial(unsolved, model, law))
+    return WatchedRollout(*result, result.events, result.contacts, partial(unsolved, model, law), result.memory)
 
 
-def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
+def _result(
+    motions: Motions, inputs: list[Any], settings: RolloutSettings, threads: int | None, check: bool
+) -> Rollout:
     """The motions, computed where the inputs lie."""
+    last = settings.record is None
     foreign = any(map(is_foreign, inputs))
     apart = motions.every * motions.step
     try:
@@ -66,21 +69,37 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
             error.result = named_result(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e_end)
         raise
     if last:
-        return named_result(motions, motions.steps * motions.step, q[..., 0, :], e[..., 0, :], e[..., 0, :])
+        q, e = q[..., 0, :], e[..., 0, :]
+        result = named_result(motions, motions.steps * motions.step, q, e, e)
+        return _with_forces(result, motions, settings, q, e)
     count = motions.count
     t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
-    return named_result(motions, t, q, e, e[..., -1, :])
+    every = slice(None) if settings.forces == "every" else -1
+    result = named_result(motions, t, q, e, e[..., -1, :])
+    return _with_forces(result, motions, settings, q[..., every, :], e[..., every, :])
+
+
+def _with_forces(result: Rollout, motions: Motions, settings: RolloutSettings, q: Any, e: Any) -> Rollout:
+    """The result with the forces of contacts in states q, e, where these are asked for."""
+    if settings.forces is None:
+        return result
+    from .forces import with_forces
+
+    contacts = with_forces(result.contacts, motions, q, e)
+    return WatchedRollout(*result, result.events, contacts, memory=result.memory)
 
 
 def named_result(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     """The result of its arrays; e_end: that at the end."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
     contacts = contacts_at(motions.stepping, e_end)
+    stepping, nv = motions.stepping, motions.stepping.model.nv
+    memory = e_end[..., nv : nv + stepping.kept] if stepping.kept else None
     if not count:
-        return Rollout(t, q, v) if contacts is None else WatchedRollout(t, q, v, None, contacts)
+        return Rollout(t, q, v) if memory is None else WatchedRollout(t, q, v, None, contacts, memory=memory)
     marks = e_end[..., -count:]
     namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
-    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks), contacts)
+    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks), contacts, memory=memory)
 
 
 def crowded(contacts: RolloutContacts | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.contact import Contact
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -18,6 +18,8 @@ from ..elements.surroundings import surroundings
 from ..integrators.catalogue import INTEGRATORS, integrator_for
 from ..integrators.record import Integrator
 from ..run.events import Event
+
+FORCES = ("last", "every")  # of which records the forces of contacts are asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,8 @@ class RolloutSettings(StepSettings):
     record: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     events: Sequence[Event] = ()
+    memory: Any = None
+    forces: str | None = None
 
     @property
     def every(self) -> int:
@@ -73,6 +77,8 @@ class RolloutSettings(StepSettings):
             raise DalembertError(
                 f"rollout: record is {self.record}, expected at most the number of steps, {self.steps}"
             )
+        if self.forces not in (None, *FORCES):
+            raise unknown("forces", str(self.forces), FORCES, "rollout")
         for event in self.events:
             if not isinstance(event, Event):
                 raise DalembertError(f"rollout: events: expected Events, got {type(event).__name__}")

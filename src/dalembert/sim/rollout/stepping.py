@@ -85,6 +85,11 @@ class Stepping:
         """Numbers that controllers keep from step to step."""
         return 0 if self.sampling is None else self.sampling.size
 
+    @property
+    def kept(self) -> int:
+        """Numbers of the memory of a rollout: states of elements and contacts, and what controllers keep."""
+        return self.system.layout.nz + self.memory_size
+
     @cached_property
     def step(self) -> Function:
         """One step, traced."""

@@ -26,8 +26,8 @@ class Contacts:
     names: of the k points that may touch, on the first body against the second one or the ground; bodies: (first,
     second) of each, "ground" among them. gap (n, k) [m], 1e6 where a face has fewer corners at the moment; position
     (n, k, 3) [m]; force (n, k, 3) on the first body, in world axes [N], of rigid contact the mean over the step that
-    led there; normal (n, k, 3) from the second body to the first; ratio (n, k) = |F_t| / (µ F_n), 0 where nothing
-    pushes.
+    led there; moment (n, k, 3) of torsional and rolling friction on the first body, likewise [N·m]; normal (n, k, 3)
+    from the second body to the first; ratio (n, k) = |F_t| / (µ F_n), 0 where nothing pushes.
 
     How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
     squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
@@ -56,6 +56,11 @@ class Contacts:
     turned: tuple[str, float] | None = None
     step: float | None = None
     sliding: np.ndarray | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
+    moment: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.moment.size:
+            object.__setattr__(self, "moment", np.zeros_like(self.force))
 
     @cached_property
     def normal_force(self) -> np.ndarray:

@@ -145,6 +145,12 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         u = np.einsum("tkij,tklj,tkl->tki", axes, before, u)
     u[..., 1:] -= memory.held.reshape(len(t), k, 3)[..., 1:]  # at which those that roll are at rest in the mean
     velocity = np.einsum("tkij,tki->tkj", axes, u)
+    turned = np.zeros((len(t), k, 3))
+    if element.slots:
+        turned[..., element.turning] = memory.turned.reshape(len(t), k, -1) if element.turning else 0.0
+    else:
+        for column, (contact, axis) in enumerate(element.moments):
+            turned[:, contact, axis] = memory.turned[:, column]
     return Contacts(
         element.names,
         bodies_of(system.model, element.patches),
@@ -164,6 +170,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         _turned(system.model.bodies, memory),
         step,
         _sliding(element.laws),
+        np.einsum("tkij,tki->tkj", axes, turned) / step,
     )
 
 
@@ -182,6 +189,9 @@ def scene_contacts(
     p, u = seen.by_candidate(memory.contacts, 3), found["u"].reshape(len(t), k, 3)
     u[..., 1:] -= seen.by_candidate(memory.held, 3)[..., 1:]
     friction = np.array([law.static_friction for law in laws_of(seen.patches)])
+    turned = np.zeros((len(t), k, 3))
+    if element.turning:
+        turned[..., element.turning] = seen.by_candidate(memory.turned, len(element.turning))
     pushing = np.flatnonzero((p[..., 0] > 0.0).any(axis=0))
     if len(pushing) and not seen.scene.loose:
         slip, J = seen.by_candidate(memory.slip, 1)[:, pushing, 0], seen.rows(found, pushing)
@@ -206,6 +216,7 @@ def scene_contacts(
         _turned(seen.scene.bodies if element.mixed or not seen.scene.links else system.model.bodies, memory),
         step,
         _sliding(laws_of(seen.patches)),
+        np.einsum("tkij,tki->tkj", axes, turned) / step,
     )
 
 

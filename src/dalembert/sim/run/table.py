@@ -15,7 +15,7 @@ from .run import Run
 
 ENERGIES = ("kinetic", "potential", "elastic")
 FACTS = ("names", "bodies", "model", "unsettled", "worst", "crowded", "turned", "step")  # of contacts, kept as they are
-CONTACT_VECTORS = ("position", "force", "normal", "velocity")
+CONTACT_VECTORS = ("position", "force", "normal", "velocity", "moment")  # the last one where some point has it
 ITERATION = ("passes", "residual")
 
 
@@ -42,7 +42,7 @@ def _contact_columns(contacts: Contacts) -> dict[str, np.ndarray]:
     table = {}
     for k in range(len(contacts.names)):
         table[f"contact.{k}.gap"] = contacts.gap[:, k]
-        for name in CONTACT_VECTORS:
+        for name in CONTACT_VECTORS if contacts.moment.any() else CONTACT_VECTORS[:-1]:
             table |= {f"contact.{k}.{name}.{axis}": getattr(contacts, name)[:, k, i] for i, axis in enumerate("xyz")}
     return table | {f"contact.{name}": x for name in ITERATION if len(x := getattr(contacts, name))}
 
@@ -110,6 +110,7 @@ class _Columns:
         vectors = {
             name: np.stack([self.joined(f"{point}.{name}.{axis}" for axis in "xyz") for point in points], axis=1)
             for name in CONTACT_VECTORS
+            if f"{points[0]}.{name}.x" in self.table
         }
         iteration = {name: self.column(f"contact.{name}") for name in ITERATION if f"contact.{name}" in self.table}
         return Contacts(
