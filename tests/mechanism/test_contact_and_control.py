@@ -102,3 +102,16 @@ def test_a_limit_is_kept_and_the_integral_waits() -> None:
     assert run.q[-1, 0] < -0.05 and np.max(np.abs(run.states)) < INTEGRATED
     a = robot.forward_dynamics(run.q[0], run.v[0], [2.0])
     assert run.q[1, 0] == pytest.approx(0.5 * a[0] * 0.05**2, rel=FIRST_RECORD)
+
+
+@pytest.mark.parametrize(("kind", "of"), [("force", "s"), ("moment", "s"), ("acceleration", "w.origin")])
+def test_sensors_that_contact_would_make_wrong_are_refused(kind, of) -> None:
+    """A ball at rest on the ground read an acceleration of −9.81 m/s²."""
+    m = Mechanism("ball").body("w", 1.0, [0.1] * 3).shape("w.origin", "sphere", radius=0.1)
+    m.joint("prismatic", "ground.origin", "w.origin", name="s", start=0.1)
+    m.contact("w", "ground").sensor(kind, of)
+    with pytest.raises(
+        DalembertError, match=f"sensor '{kind} of {of}' reads the {kind} of '{of}', which does not follow"
+    ):
+        m.simulate(0.1, step=1e-3)
+    assert m.simulate(0.1, step=1e-3, contact=None).readings

@@ -20,7 +20,7 @@ from dalembert.sim.failure import part_completed
 from .elements import AxisForce
 from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
 from .mobility import free_motions
-from .sensors import readings
+from .sensors import check_beside_contact, readings
 from .sweep import Sweep, sweep
 from .wheels import compiled_slopes, eigenvalues
 
@@ -63,6 +63,8 @@ class MechanismRobot(Robot):
         """Like `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
         elements = (*self.elements, *options.pop("elements", ()))
         options.setdefault("contact", self.mechanism.touching)
+        if options["contact"] is not None:
+            check_beside_contact(self.mechanism)
 
         def sensed(run: Run) -> Run:
             if not self.mechanism.sensors:

@@ -71,6 +71,16 @@ class Moment(NamedTuple):
     multipliers: np.ndarray
 
 
+def check_beside_contact(mechanism: Mechanism) -> None:
+    """Refuse sensors that follow from the forces of elements alone, where contacts push too."""
+    for sensor in mechanism.sensors.values():
+        if sensor.kind in ("acceleration", "force", "moment"):
+            raise DalembertError(
+                f"mechanism {mechanism.name!r}: sensor {sensor.name!r} reads the {sensor.kind} of {sensor.of!r}, which "
+                "does not follow from the states of a run with contact: leave it out, or simulate with contact=None"
+            )
+
+
 def readings(
     mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
 ) -> dict[str, np.ndarray]:
