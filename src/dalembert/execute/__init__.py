@@ -7,8 +7,8 @@ other libraries (`foreign`) and the key of the disk cache (`identity`) live here
 
 In the order of reading: `program`, `identity`, `sources` (the package's own code), `registry`; `host` → `batch`,
 `threads`; `device`; `call` → `arguments`, `memory`, `summary`; `foreign` → `jax_operator`, `torch_operator`;
-`interruption` (long loops in pieces), `recent` (what is kept for the next call like it), `stages` and `receding`
-(compiled loops of optimal control), `system` (the machine).
+`interruption` (long loops in pieces), `recent` (what is kept for the next call like it), `proof` (what is kept on disk
+beside code), `stages` and `receding` (compiled loops of optimal control), `system` (the machine).
 """
 
 from .arguments import (

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
+from dalembert.execute.proof import prove, proven
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
 from dalembert.math import abs as absolute
@@ -27,10 +28,12 @@ from ..integrators.record import Integrator
 from ..run.bounces import LOOK_AHEAD
 from ..run.events import Event
 from ..system.drive import Command
+from ..system.laws import TracedLaw
 from ..system.sampling import Sampling
 from ..system.system import Law, System
 from .closed import OpenLoops
 from .live import put, size_of
+from .lone_law import LoneLaw
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
@@ -58,19 +61,25 @@ class Stepping:
         self.sampling, self.settings = sampling, dict(settings or {})
         self.name, self._take, self.carried = f"rollout {integrator.name}", integrator.fixed_step, integrator.carried
         self.law = law
-        self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
+        plain = sampling is None and not events
+        self._known = content(model, elements, integrator, live, driven) if plain else None
+        seen = (
+            None
+            if law is None or self._known is None or settings
+            else code(law.function if isinstance(law, TracedLaw) else law)
+        )
+        self._lone = None if law is None or seen is None else LoneLaw(model, law)
+        self._known = self._known if seen is None else f"{self._known} law {seen}"
+        self.system = System(
+            model, elements, self._lone or law, driven or sampling is not None, ledger=False, impulsive=True
+        )
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
         self.constants = {name: size_of(model, name) for name in live}
         ne = self.system.ne + self.memory_size + self.carried_size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
         self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
-        known = (
-            content(model, elements, integrator, live, driven)
-            if law is None and sampling is None and not events
-            else None
-        )
-        self.identity = self.step.fingerprint() if known is None else known
+        self.identity = self._identified(alone=False)
         self._loops: dict[tuple[Any, ...], Program] = {}
         self._steps: dict[tuple[bool, ...], Function] = {}  # that loops share: they are compiled once
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
@@ -79,6 +88,25 @@ class Stepping:
     def open_loops(self) -> OpenLoops:
         """What tells whether a start closes the loops."""
         return OpenLoops(self.system, {"q": self.model.nq, "v": self.model.nv} | self.constants)
+
+    def _identified(self, alone: bool) -> str:
+        """Text that determines the step, or that of a single motion: without a trace where this is possible.
+
+        A law counts by its code and its trace alone, if it was found once that it answers so within the step.
+        """
+        if self._known is not None and self.law is None:
+            return self._known
+        step = "step_alone" if alone and self.carried is not None else "step"
+        if self._lone is not None:
+            known = f"{self._known} {self._lone.fingerprint} {step}"
+            if proven(known):
+                return known
+            _ = getattr(self, step)
+            if self._lone.agrees:
+                prove(known)
+                return known
+        traced: Function = getattr(self, step)
+        return traced.fingerprint()
 
     @property
     def memory_size(self) -> int:
@@ -267,7 +295,8 @@ class Stepping:
     ) -> Program:
         if kind not in self._loops:
             shapes = {name: (size,) for name, size in results.items()}
-            self._loops[kind] = Program(self.name, f"{self.identity} {kind}", sizes, shapes, build, repetition, lanes)
+            identity = self._identified(alone=True) if lanes == 1 else self.identity
+            self._loops[kind] = Program(self.name, f"{identity} {kind}", sizes, shapes, build, repetition, lanes)
         return self._loops[kind]
 
 
