@@ -554,3 +554,20 @@ def test_report_of_a_robot_with_loops(tmp_path):
     text = file.read_text("utf-8")
     assert "Reaction peaks" in text and "coupler_joint" in text.split("Reaction peaks")[1]
     assert "Gravity torque</h2>" not in text  # two angles of one loop cannot be chosen
+
+
+def test_the_command_on_the_page_of_the_demo_writes_its_numbers(tmp_path, monkeypatch, capsys):
+    for library in ("jinja2", "matplotlib", "viser"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["demo", "--out", "demo", "--states", "100"]) == 0
+    page = (tmp_path / "demo" / "ur5.html").read_text("utf-8")
+    command = re.search(r"<pre>dalembert (report ur5 --trajectory .*)</pre>", page)[1]
+    again = command.replace("demo/ur5.html", "again.html")
+    assert cli.main(again.split()) == 0
+
+    def numbers(text: str) -> list[str]:
+        body = text.partition("one call from Python")[0]
+        return re.findall(r'<td class="n">([^<]*)</td>', body)
+
+    assert len(numbers(page)) > 50 and numbers(page) == numbers((tmp_path / "again.html").read_text("utf-8"))

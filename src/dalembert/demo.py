@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import Robot, Trajectory, load
+from dalembert import Robot, Trajectory, load, write_trajectory
 from dalembert.files import replacing
 from dalembert.report import write_report
 
@@ -115,7 +115,10 @@ def save_report(robot: Robot, motion: Trajectory, out: Path) -> Path | None:
     if not all(find_spec(library) for library in ("jinja2", "matplotlib", "viser")):
         return None
     out.mkdir(parents=True, exist_ok=True)
-    return write_report(robot, out / "ur5.html", motion=motion)
+    moves = out / "ur5_move.csv"
+    write_trajectory(moves, robot, motion)
+    command = f"dalembert report ur5 --trajectory {moves} --out {out / 'ur5.html'}"
+    return write_report(robot, out / "ur5.html", motion=motion, command=command)
 
 
 def save_plot(robot: Robot, t: np.ndarray, tau: np.ndarray, out: Path) -> Path | None:

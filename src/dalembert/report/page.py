@@ -56,13 +56,14 @@ def write_report(
         raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
     if not robot.nv:
         raise DalembertError(f"report: robot {robot.name!r} has no moving joint: there is nothing to report")
+    given = motion
     if isinstance(robot, MechanismRobot) and robot.model.closures:
         begin, robot = robot.start[0], robot.driven()
         motion = motion or standard_motion(robot, about=begin)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     motion = motion or standard_motion(robot)
-    command = command or _command(source or robot.name, motion, payload, frame)
+    command = command or _command(source or robot.name, given, payload, frame)
     content = _content(robot, motion, payload, frame, command, scene, run)
     write_text(path, environment.from_string(TEMPLATE.read_text("utf-8")).render(content))
     return path
@@ -125,9 +126,15 @@ def _content(
     }
 
 
-def _command(source: str, motion: Trajectory, payload: float, frame: str | None) -> str:
+def _command(source: str, given: Trajectory | None, payload: float, frame: str | None) -> str:
+    """The command that writes the page; given: a motion that a program gave, which must be saved first."""
     load = (f" --payload {payload:g}" if payload else "") + (f" --frame {frame}" if frame else "")
-    return f"dalembert report {source}{load} --out report.html  # motion: {motion.title or 'given in Python'}"
+    plain = f"dalembert report {source}{load}"
+    if given is None:
+        return f"{plain} --out report.html"
+    return (
+        f'write_trajectory("motion.csv", robot, motion)  # in Python\n{plain} --trajectory motion.csv --out report.html'
+    )
 
 
 def _joint_row(joint: Any) -> dict[str, Any]:
