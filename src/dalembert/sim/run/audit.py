@@ -13,6 +13,7 @@ from .run import Run
 NEGLIGIBLE = 1e-9  # accounts below this fraction of the energies of the run are not listed
 LISTED = 8  # accounts of one kind, the largest first
 ROUNDING, GOOD, FAIR = 1e-12, 1e-6, 1e-3  # residual relative to the energy that moved
+GIVEN_BACK = 0.01  # of the energy present: heat of contacts that falls by more is no error of the step
 FEW = 8  # records that do not tell whether an error grows
 STORED = 1e-12  # residual relative to the energies themselves, below which it is rounding whatever moved
 
@@ -45,7 +46,8 @@ def audit(run: Run) -> EnergyAudit:
     relative = 0.0 if rounding or not scale else worst / scale
     steady = rounding or not _grows(ledger.residual)
     verdict = "good" if relative < GOOD else "fair" if relative < FAIR else "poor"
-    verdict = "incomplete" if run.unfinished else verdict
+    impossible = _impossible(run)
+    verdict = "incomplete" if run.unfinished else "poor" if impossible else verdict
     share = "" if rounding else f", {relative:.1e} of the {scale:.3g} J exchanged"
     lines = [
         f"Energy of run of {run.robot!r} with {name}: {verdict}{f', {run.unfinished}' if run.unfinished else ''}.",
@@ -54,9 +56,31 @@ def audit(run: Run) -> EnergyAudit:
     ]
     for kind, accounts in (("put in", ledger.work), ("turned into heat", ledger.heat)):
         lines += [f"  {line} J {kind}" for line in _listed(accounts, NEGLIGIBLE * max(scale, ledger.stored))]
+    lines += [f"  {line}" for line in impossible]
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
     return EnergyAudit(worst, relative, steady, "\n".join(lines), verdict)
+
+
+def _impossible(run: Run) -> list[str]:
+    """Lines on heat of contacts that no contact can make: it only grows, by no more than there is."""
+    contacts, ledger = run.contacts, run.energy
+    if contacts is None or not len(run.t):
+        return []
+    present = float(ledger.kinetic.max() + np.ptp(ledger.potential) + np.ptp(ledger.elastic))
+    lines = []
+    for label in ("contact friction", "contact impacts"):
+        heat = ledger.heat.get(label, np.zeros(len(run.t)))
+        lost = np.maximum.accumulate(heat) - heat
+        at = int(np.argmax(lost))
+        if lost[at] > GIVEN_BACK * present:
+            k = int(np.argmax(np.linalg.norm(contacts.force[at], axis=-1)))
+            first, second = contacts.bodies[k]
+            lines.append(
+                f"{label} gave back {lost[at]:.3g} J by t = {run.t[at]:g} s, with {present:.3g} J present: heat never "
+                f"falls. The largest force there is that of {first!r} on {second!r}: take a shorter step"
+            )
+    return lines
 
 
 def _listed(accounts: Mapping[str, np.ndarray], negligible: float) -> list[str]:
