@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,17 @@ def environment(cache: Any = None, **variables: str | None) -> dict[str, str]:
     return kept | {k: v for k, v in changed.items() if v is not None}
 
 
-def start(code: str, cache: Any = None, **variables: str | None) -> subprocess.Popen[str]:
-    """Start `python -c code`."""
+def start(
+    code: str, cache: Any = None, first: Callable[[], Any] | None = None, **variables: str | None
+) -> subprocess.Popen[str]:
+    """Start `python -c code`. first: called in the new process before Python starts there."""
     return subprocess.Popen(
         [sys.executable, "-c", code],
         env=environment(cache, **variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=first,
     )
 
 
@@ -39,6 +43,8 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
     return out.strip(), errors
 
 
-def run(code: str, cache: Any = None, **variables: str | None) -> tuple[str, str]:
+def run(
+    code: str, cache: Any = None, first: Callable[[], Any] | None = None, **variables: str | None
+) -> tuple[str, str]:
     """Run `python -c code` to its end; returns what it wrote to stdout and stderr."""
-    return finish(start(code, cache, **variables))
+    return finish(start(code, cache, first, **variables))
