@@ -67,7 +67,7 @@ def servo_step(
     h: Any,
     M: np.ndarray,
 ) -> ServoStep:
-    """What servos add to `actuator_forces` at q, v and to the inertia M (nv, nv), in a step of h [s] around q.
+    """Terms that servos add to `actuator_forces` at q, v and to the inertia M (nv, nv), in a step of h [s] around q.
 
     A servo with the stiffness k and the damping d that demands f now, and changes its speed by Δẋ, pushes with
     f − (d + h/4 k) Δẋ in the step. Where that is beyond its limit, as far as the inertia along x alone can tell, it is

@@ -99,7 +99,7 @@ class _Block:
         self._rows = SharingFactor(A) if repeated else factor_semidefinite(A)
 
     def accelerated(self, f: np.ndarray, goal: np.ndarray) -> Response:
-        """As of `ConstrainedMass`, for f (n,) or (n, m) and goal (nr,) or (nr, m)."""
+        """The `Response` of `ConstrainedMass`, for f (n,) or (n, m) and goal (nr,) or (nr, m)."""
         z = self.mass.forward(f)
         forces = self._forces(goal - sparse_product(self._Y.T, _scaled(self.mass.r, z)))
         return Response(self.mass.backward(_scaled(self.mass.r, z + sparse_product(self._Y, forces))), forces)

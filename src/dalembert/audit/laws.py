@@ -48,7 +48,7 @@ def mass_matrix(subject: Subject) -> Iterator[Found]:
     needs=("mass-missing", "mass-matrix"),
 )
 def mass_condition(subject: Subject) -> Iterator[Found]:
-    """Of the motors' joints, what else moves being free to follow; and of all freedoms, each in its own scale."""
+    """Condition of M for the motors' joints, what else moves being free to follow, and for all freedoms, scaled."""
     single = [body.v.start for body in subject.model.independent if body.joint.nv == 1]
     joints = np.array(demand(single, "no joint of one freedom moves"))
     felt = np.linalg.inv(subject.M)[:, joints[:, None], joints]

@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 
 def demand(items: Sequence[Item], because: str) -> Sequence[Item]:
-    """What a rule looks at. Without any of it the rule does not run: it would pass with nothing checked."""
+    """The items that a rule looks at. Without any the rule does not run: it would pass with nothing checked."""
     if not items:
         raise NotRun(because)
     return items

@@ -35,7 +35,7 @@ class Verdict(NamedTuple):
 
     @property
     def share(self) -> float:
-        """What is left over, relative to the measured torque."""
+        """The torque that is left over, relative to the measured one."""
         return self.left / self.torque if self.torque else (np.inf if self.left else 0.0)
 
     @property

@@ -143,7 +143,7 @@ def _evaluated(library: ArrayMath, function: Function, arguments: Sequence[Any],
 
 
 def _repeated(library: ArrayMath, repeated: Repeated, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """As in the interpreter: a lane that has settled no longer changes."""
+    """Repeat a step as the interpreter does: a lane that has settled no longer changes."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
     begin = [library.broadcast(x, batch) for x in arguments[: repeated.width]]
     where, equal = library.table["where"], library.table["eq"]

@@ -122,6 +122,6 @@ def _limit(x: float) -> str:
 
 
 def _verdict(row: Demand) -> str:
-    """What decides, in a column; the sentences are below the table."""
+    """Name the limit that decides, in a column; the sentences are below the table."""
     weak = {"gravity": "too weak", "motion": "too weak", "speed": "too slow"}
     return weak.get(row.decides, row.decides)

@@ -52,13 +52,13 @@ def _kind(a: Solid, b: Solid) -> tuple[Any, Any]:
 
 
 def alike(shape: Any) -> Any:
-    """What shapes have in common that differ in their numbers alone: the kind; of any other the shape itself."""
+    """Key by which shapes that differ in their numbers alone are alike: the kind; of any other the shape itself."""
     pointed = type(shape) is Capsule and shape.core()[0] is POINT
     return type(shape) if type(shape) in SIZES and not pointed else id(shape)
 
 
 def alike_in_pairs(shape: Any) -> Any:
-    """As `alike`, of shapes that touch each other: the hulls of all meshes are alike."""
+    """Key like `alike`, for shapes that touch each other: the hulls of all meshes are alike."""
     return Hull if isinstance(shape, Hull) or shape.is_mesh else alike(shape)
 
 

@@ -51,7 +51,7 @@ class Way(NamedTuple):
         return Pose(R @ self.start.R, self.start.p + t * (self.end.p - self.start.p))
 
     def velocity(self, t: Any, X: Pose, point: np.ndarray) -> np.ndarray:
-        """Of what is at a point (3,), in the time of the while; X: the pose at t."""
+        """Velocity of what is at a point (3,), in the time of the while; X: the pose at t."""
         g = self._turn()
         return self.end.p - self.start.p + (2.0 / (1.0 + t * t * dot(g, g))) * cross(g, point - X.p)
 
@@ -67,7 +67,7 @@ class Instant(NamedTuple):
     b: np.ndarray
 
     def flat(self) -> np.ndarray:
-        """As numbers, for a loop to carry."""
+        """All numbers in one array, for a loop to carry."""
         return np.array([self.t, self.f, self.rate, *self.normal, *self.a, *self.b])
 
 

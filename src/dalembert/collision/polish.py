@@ -38,7 +38,7 @@ NEAR = 5e-2  # of the size of the shapes: a point that moves farther is another 
 
 
 class Limits(NamedTuple):
-    """What depends on the precision of numbers."""
+    """Limits that depend on the precision of numbers."""
 
     narrow: Any  # the last guess
     settled: Any  # [rad]: the step after one so short would be below rounding, since Newton's method squares the error

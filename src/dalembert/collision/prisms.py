@@ -39,7 +39,7 @@ class Prism(Hull, inherits=True):
 
     @cached_property
     def edges(self) -> Edges:
-        """Those below, above and upright, three of each."""
+        """The edges below, above and upright, three of each."""
         (*sides, top, bottom), _ = self.faces
         low, high = self.vertices[:3], self.vertices[3:]
         rows = [(low[k], low[NEXT[k]] - low[k], sides[k], bottom) for k in range(3)]

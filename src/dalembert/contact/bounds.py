@@ -1,4 +1,4 @@
-"""What bounds shapes and the motion of bodies, so that most pairs need not be looked at."""
+"""Bounds on shapes and on the motion of bodies, so that most pairs need not be looked at."""
 
 from __future__ import annotations
 

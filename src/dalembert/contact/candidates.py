@@ -90,7 +90,7 @@ class Patch:
 
     @cached_property
     def thickness(self) -> float:
-        """That of the thinner of its two shapes [m]; infinite on the ground."""
+        """Thickness of the thinner of its two shapes [m]; infinite on the ground."""
         return np.inf if self.ground is not None else min(shape.thickness() for _, shape, _ in self.sides)
 
     @property
@@ -159,7 +159,7 @@ def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
 
 
 def like(patch: Patch) -> Any:
-    """What patches have in common whose points are found in the same way, as many of each."""
+    """Key shared by patches whose points are found in the same way, as many of each."""
     if patch.ground is not None:
         return id(patch.ground), alike(patch.shape)
     return alike_in_pairs(patch.shape), alike_in_pairs(patch.other)

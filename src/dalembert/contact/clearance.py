@@ -32,7 +32,7 @@ class Clearance:
         self.patches, self.X, self.motions = patches, X, motions
 
     def least(self, time: Any, v: np.ndarray) -> list[Any]:
-        """Of each patch a lower bound of gap + time · speed over its points, in a step's time [s] at v (nv,) [m]."""
+        """For each patch a lower bound of gap + time · speed over its points, in a step's time [s] at v (nv,) [m]."""
         twists, lowest = self.motions.twists(v), []
         for patch in self.patches:
             ground, X, twist = patch.ground, self.X[patch.first], twists[patch.first]

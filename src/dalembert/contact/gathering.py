@@ -36,7 +36,7 @@ AHEAD = 2.0  # steps: one that closes its gap within so many at its speed gets a
 
 
 class Points(NamedTuple):
-    """Of n candidates: gap (n,) [m], position (n, 3) [m], normal (n, 3) from the second body to the first.
+    """Points of n candidates: gap (n,) [m], position (n, 3) [m], normal (n, 3) from the second body to the first.
 
     aside (n, 3) [m]: from the position to the place on the first body, and minus that to the place on the second; None:
     they are none.
@@ -247,11 +247,11 @@ class Gathering:
         return mapped(step, {"number": numbers, "p": p}, count)["pushing"].sum(axis=0)
 
     def law(self, number: Any) -> ContactLaw:
-        """Of the candidate with a number."""
+        """The law of the candidate with a number."""
         return law_of(self.laws, number)
 
     def rows(self, q: np.ndarray) -> Rows:
-        """Those of all candidates at q (nq,), as `contact_rows` has them, without their spins."""
+        """Rows of all candidates at q (nq,), as `contact_rows` has them, without their spins."""
         X = poses(self.model, q)
         motions, every = Motions(self.model, X, q), points(self.patches, X)
 
@@ -342,7 +342,7 @@ def number_of(values: Sequence[float], number: Any) -> Any:
 
 
 class Slot(NamedTuple):
-    """What a slot holds: the number of a candidate, gap, position (3,), normal (3,), aside (3,): see `Points`."""
+    """Contents of a slot: the number of a candidate, gap, position (3,), normal (3,), aside (3,): see `Points`."""
 
     number: Any
     gap: Any
@@ -362,7 +362,7 @@ def in_slots(every: Points, numbers: np.ndarray, count: Any) -> Slot:
 def known_before(
     numbers: np.ndarray, count: Any, before: np.ndarray, candidates: int, memory: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """What is remembered of the candidates with numbers (k,), the first `count` of them; zeros of those that are new.
+    """Memory of the candidates with numbers (k,), the first `count` of them; zeros for those that are new.
 
     before (k,): 1 + the number that each slot had in the step before, 0: none; memory: arrays with a row for each slot.
     """

@@ -1,4 +1,4 @@
-"""What contact makes of meshes: each counts as its convex hull, and the log of a run says where that matters."""
+"""How contact takes meshes: each counts as its convex hull, and the log of a run says where that matters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mesh_remarks(model: Model, contact: Contact) -> list[str]:
 
 
 def _volume(shape: Shape) -> float | None:
-    """Of what a mesh encloses [m³]; None: it is not closed."""
+    """Volume that a mesh encloses [m³]; None: it is not closed."""
     vertices, triangles = shape.surface()
     vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))
     return abs(unit_inertia_of_surface(vertices, triangles).mass) if is_closed(triangles) else None

@@ -72,7 +72,7 @@ class _Group(NamedTuple):
 
     @property
     def points(self) -> int:
-        """Of each patch."""
+        """Points of each patch."""
         return len(self.patches[0].names)
 
 

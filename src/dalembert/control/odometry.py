@@ -19,7 +19,7 @@ from dalembert.spatial import so3
 
 
 class Sensors(NamedTuple):
-    """What a robot knows of its base: an IMU at its origin, along its axes, and its joints.
+    """Sensors by which a robot knows its base: an IMU at its origin, along its axes, and its joints.
 
     gyroscope (3,) [rad/s], accelerometer (3,) [m/s²]: constant errors of both. velocity, height: share of the
     difference to what standing feet tell that a sample corrects; tilt [1/s]: rate at which the accelerometer corrects
@@ -53,7 +53,7 @@ class Odometry:
         return vars(self)
 
     def start(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """What is believed at first, which is true; `before`: the velocity since which the accelerometer counts."""
+        """The first estimate, which is true; `before`: the velocity since which the accelerometer counts."""
         velocity = so3.from_quaternion(q[3:7]) @ v[3:6]
         return {"place": q[:3], "attitude": q[3:7], "velocity": velocity, "before": velocity}
 

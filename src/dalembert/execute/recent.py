@@ -39,7 +39,7 @@ class Recent:
 
 
 class RecentSame:
-    """What was prepared for the last `size` groups of objects, recognised by their identity: no digest is computed.
+    """Things prepared for the last `size` groups of objects, recognised by their identity: no digest is computed.
 
     For large objects that do not change and that are asked for in every call, as models and lists of candidates.
     """

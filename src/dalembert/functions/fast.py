@@ -32,7 +32,7 @@ class Unpacked:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """That of the method, for help and completion."""
+        """Signature of the method, for help and completion."""
         return inspect.signature(self.run if self.method is None else self.method)
 
     def __repr__(self) -> str:

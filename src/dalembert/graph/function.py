@@ -63,7 +63,7 @@ class Function:
 
     @cached_property
     def kept(self) -> dict[Any, Any]:
-        """What backends keep with the function, by keys of their own that begin with their name."""
+        """Things that backends keep with the function, by keys of their own that begin with their name."""
         return {}
 
     def operations(self) -> dict[str, int]:

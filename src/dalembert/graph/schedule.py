@@ -36,7 +36,7 @@ def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
     products: set[int] = set()  # ids of blocks whose entries are all done
 
     def needed(node: Scalar) -> Iterator[Scalar]:
-        """What must be computed before a node; a product is computed as a whole."""
+        """Nodes that must be computed before a node; a product is computed as a whole."""
         if node.op != "dot":
             return iter(node.args)
         return iter(() if id(node.value[0]) in products else node.value[0].nodes)

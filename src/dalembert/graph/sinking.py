@@ -25,7 +25,7 @@ LEAVES = ("const", "input")
 
 
 class _Sunk(NamedTuple):
-    """What a branch takes in: nodes in order, and the values from outside that these and its step need."""
+    """Nodes in order that a branch takes in, and the values from outside that these and its step need."""
 
     nodes: list[Scalar]
     outside: list[Scalar]

@@ -118,7 +118,7 @@ class _VisitTangent:
         self.recorded = [(k, d) for k, x in enumerate(visited.recorded) for d in every[x.id]]
 
     def rates(self) -> list[dict[int, Any]]:
-        """Of all results."""
+        """Rates of all results."""
         s, parts = self.visited.sizes, self.visited.split(self.node.args)
         width = s.columns + len(self.columns)
         table = [
@@ -204,7 +204,7 @@ class _VisitAdjoint:
         return out | {first + k: x for k, x in zip(self.common, after[s.carry :], strict=True)}
 
     def _history(self, parts: VisitParts) -> tuple[list[Row], list[Row]]:
-        """What each item read, rows and carry, and the numbers of the rows that it wrote."""
+        """Rows and carry that each item read, and the numbers of the rows that it wrote."""
         s, visited_, graph = self.visited.sizes, self.visited, self.node.graph
         inputs = visited_.inputs()
 
@@ -366,7 +366,7 @@ def visit(
 
 
 def _counted(written: Written, state: Sequence[Any], taken: Scalar, graph: Graph) -> Written:
-    """What an item beyond the count gives: it writes to no row."""
+    """Give what an item beyond the count gives: it writes to no row."""
 
     def chosen(x: Any, otherwise: Any) -> Scalar:
         return taken.__traced__("where", taken, as_number(x, graph), otherwise)

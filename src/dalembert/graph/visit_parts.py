@@ -1,4 +1,4 @@
-"""What a visit consists of: its arguments, what a step gives, and how many there are of each; see `visit`."""
+"""The parts of a visit: its arguments, what a step gives, and how many there are of each; see `visit`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Written(NamedTuple):
-    """What a step gives: numbers of rows, their contents one after the other, the carry, the record."""
+    """Results of a step: numbers of rows, their contents one after the other, the carry, the record."""
 
     to: Sequence[Any]
     rows: Sequence[Any]
@@ -24,7 +24,7 @@ Step = Callable[[list["Scalar"], list["Scalar"], list["Scalar"]], Written]  # ro
 
 @dataclass(frozen=True)
 class VisitSizes:
-    """Of the table: rows, columns. Rows that an item reads and writes; numbers in carry, item and record; items."""
+    """Rows and columns of the table; rows that an item reads and writes; numbers in carry, item and record; items."""
 
     rows: int
     columns: int

@@ -46,7 +46,7 @@ def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple
 
 
 def open_doubts(listed: tuple[Doubt, ...], names: tuple[str, ...]) -> dict[str, str]:
-    """What keeps a joint from passing, by its name; doubts about the whole log are about every joint."""
+    """The doubt that keeps a joint from passing, by its name; doubts about the whole log are about every joint."""
     texts: dict[str, list[str]] = {}
     for doubt in listed:
         if doubt.opens:

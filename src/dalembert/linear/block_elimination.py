@@ -61,7 +61,7 @@ def elimination(n: int) -> Elimination:
 
 
 class BlockPattern(NamedTuple):
-    """Of a system of n rows in a state: operations (k, 4), the first `count` of them; pairs (j, 2) likewise."""
+    """Operations (k, 4) for a system of n rows in a state, the first `count` of them; pairs (j, 2) likewise."""
 
     n: int
     operations: np.ndarray
@@ -71,7 +71,7 @@ class BlockPattern(NamedTuple):
 
 
 def block_pattern(n: int, flags: np.ndarray, rows: Any = None) -> BlockPattern:
-    """Of a system of n rows whose block (i, j) is not 0 where flags (n², 1) are 1 at i n + j.
+    """The pattern of a system of n rows whose block (i, j) is not 0 where flags (n², 1) are 1 at i n + j.
 
     rows: how many of the n rows there are, the first ones; None: all.
     """

@@ -22,7 +22,7 @@ class Columns:
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> Columns:
-        """Those of arrays (k, …), whose first axis counts the rows of the table."""
+        """Columns from arrays (k, …), whose first axis counts the rows of the table."""
         return cls(**{name: np.shape(x)[1:] for name, x in arrays.items()})
 
     def row(self, **values: Any) -> np.ndarray:

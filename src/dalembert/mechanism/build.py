@@ -55,7 +55,7 @@ def tree_of(parts: Parts, only_needed: bool = False) -> Tree:
 
 
 def built_tree(parts: Parts) -> Built:
-    """As few coordinates as a tree of joints has; other joints close loops."""
+    """Build a tree of joints with as few coordinates as it can have; other joints close loops."""
     tree = tree_of(parts)
     model = _model(parts, tree)
     q = _rough(parts, tree, model)

@@ -347,7 +347,7 @@ def _check(mechanism: Mechanism, change: Change, changes: tuple[Change, ...], co
 
 
 def _trigger(robot: MechanismRobot, change: Change, friction: str) -> Trigger | None:
-    """What the state tells of a pending change; None: its time tells, or nothing can move."""
+    """The quantity of the state that sets off a pending change; None: its time does, or nothing can move."""
     mechanism = robot.mechanism
     if change.angle is not None:
         joint, value = mechanism.joints[change.angle[0]], change.angle[1]

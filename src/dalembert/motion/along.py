@@ -68,7 +68,7 @@ class Columns(NamedTuple):
 
     @property
     def freedoms(self) -> np.ndarray:
-        """That of each column."""
+        """Freedoms of each column."""
         return np.concatenate(self)
 
     def joined(self, torque: np.ndarray, acceleration: np.ndarray, velocity: np.ndarray) -> np.ndarray:

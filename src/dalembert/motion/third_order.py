@@ -92,7 +92,7 @@ class Rows(NamedTuple):
         return (self.coefficients @ _window(x)[:, :, None])[:, :, 0]
 
     def room(self, x: np.ndarray) -> np.ndarray:
-        """What is left of each row (N + 1, r)."""
+        """Room left in each row (N + 1, r)."""
         return self.level + self.steep / np.sqrt(x)[:, None] - self.times(x)
 
     def tangent(self, x: np.ndarray) -> Rows:
@@ -195,7 +195,7 @@ class ThirdOrder:
         return means
 
     def durations(self, x: np.ndarray) -> np.ndarray:
-        """Of the intervals (N,) [s]."""
+        """Durations of the intervals (N,) [s]."""
         v = np.sqrt(x)
         return self.means * self.lengths / (v[:-1] + v[1:])
 

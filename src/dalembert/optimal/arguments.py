@@ -19,7 +19,7 @@ DEFAULTS = {"impact": np.zeros(1)}  # of parameters that may be left out: no nod
 
 
 class Arguments:
-    """What the arguments of a problem must look like. parameters: sizes; unknowns: those that the plan chooses."""
+    """Shapes that the arguments of a problem must have. parameters: sizes; unknowns: those that the plan chooses."""
 
     def __init__(self, robot: Robot, nodes: int, parameters: Mapping[str, int], unknowns: Mapping[str, int]) -> None:
         self.robot, self.parameters, self.unknowns = robot, parameters, unknowns

@@ -47,7 +47,7 @@ class Piece(NamedTuple):
 
 
 class HorizonPrograms:
-    """What a law compiles beside its problem: the change of the first state, and what a plan answers."""
+    """Programs that a law compiles beside its problem: the change of the first state, and what a plan answers."""
 
     def __init__(self, problem: Problem, answer: Any) -> None:
         self.problem = problem

@@ -93,7 +93,7 @@ class Memory:
         return program.bound(inputs, outputs | {name: x[here] for name, x in kept.outputs(other).items()})
 
     def rates(self, programs: Mapping[str, Program], k: int) -> list[Bound]:
-        """Of the constraints of the nodes (k = 0) or of the end, from both trajectories; none without constraints."""
+        """Rates of the constraints of the nodes (k = 0) or of the end, from both trajectories; empty without any."""
         name, kept = ("rates", "end rates")[k], self.constraints[k]
         if name not in programs:
             return []

@@ -45,7 +45,7 @@ def plot(plan: Plan) -> Any:
 
 
 def _control_units(plan: Plan, model: Model) -> list[str]:
-    """Of motors; controls of other kinds have what units their function gives them."""
+    """Units of motors; controls of other kinds have what units their function gives them."""
     motion = plan.problem.motion
     return [FORCES[model.freedom_units[k]] for k in motion.driven] or [""] * motion.controls
 

@@ -134,7 +134,7 @@ class Receding:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of an answer."""
+        """Shape of an answer."""
         return self._programs.shape
 
     @property
@@ -153,7 +153,7 @@ class Receding:
         return tuple(self.problem.parameters)
 
     def determinants(self) -> dict[str, Any]:
-        """What decides the code of a step that it drives (see `execute.identity`): its answers are an input."""
+        """All that decides the code of a step that it drives (see `execute.identity`): its answers are an input."""
         return {"shape": self.shape, "settings": self.settings}
 
     def start(self, count: int) -> np.ndarray:

@@ -95,7 +95,7 @@ class UserFunction:
         return _vector(self.role, self._called(values))[0]
 
     def array(self, values: Mapping[str, Any]) -> np.ndarray:
-        """What a function that returns an array does."""
+        """Values of a function that returns an array."""
         answer = np.asarray(self._called(values), object)
         if not answer.size:
             raise DalembertError(f"optimal_control: {self.role} returned nothing, expected an array of numbers")

@@ -219,7 +219,7 @@ def _emitted(robot: Robot, quantity: Quantity, chosen: Variant, language: str, d
 
 
 def _real(dtype: Any, where: str) -> str:
-    """What C calls a number of that type."""
+    """Name that C has for a number of that type."""
     try:
         return {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}[np.dtype(dtype)]
     except (TypeError, KeyError):

@@ -1,4 +1,4 @@
-"""What the support functions of shapes share: directions, rims, and the farthest of several points."""
+"""Parts that support functions share: directions, rims, and the farthest of several points."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rim(radius: Any, d: np.ndarray) -> tuple[Any, Any]:
 
 
 def lowest_rim(radius: Any, d: np.ndarray) -> tuple[Any, Any]:
-    """As `rim`; a body that stands upright stands on all of it: a point on x then."""
+    """A `rim`; a body that stands upright stands on all of it: a point on x then."""
     x, y = rim(radius, d)
     upright = d[0] * d[0] + d[1] * d[1] < UPRIGHT * UPRIGHT
     return where(upright, radius, x), where(upright, 0.0, y)

@@ -30,7 +30,7 @@ class MujocoHull:
 
 
 class Triangulated(Shape):
-    """What meshes and polyhedra share: `surface` gives their vertices and triangles, unchanged."""
+    """Base of meshes and polyhedra: `surface` gives their vertices and triangles, unchanged."""
 
     is_mesh = True
     file = "polyhedron"  # its name in notes

@@ -167,7 +167,7 @@ def about_com(mass: float, moments: Any, com: Any = (0.0, 0.0, 0.0)) -> Inertia:
 
 
 def undefined(kind: type) -> str:
-    """What a class lacks, and the cure."""
+    """Say what a class lacks, and the cure."""
     name, parent = kind.__name__, kind.__mro__[1].__name__
     same = "" if parent == "Shape" else f"; class {name}({parent}, inherits=True) is the same solid as its parent"
     return (

@@ -118,7 +118,7 @@ def rigid_dynamics_in_slots(
 
 
 def _least_in_slots(contacts: LoopedContacts, p: np.ndarray, slip: np.ndarray) -> np.ndarray:
-    """As `_least`; p (k, 3), slip (k,)."""
+    """Solve like `_least`; p (k, 3), slip (k,)."""
     nv, at = contacts.J.shape[2], np.nonzero(contacts.pattern)
 
     def stuck(entries: Any, push: Any, J: Any, p: Any, slip: Any) -> dict[str, Any]:

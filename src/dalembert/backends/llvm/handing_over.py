@@ -9,7 +9,7 @@ from dalembert.graph.visit import Visited
 
 
 def sole_readers(order: Iterable[Scalar], kept: Iterable[Scalar]) -> dict[int, int | None]:
-    """Of results of visits, by id: the id of the node that reads it, None where several do or it is kept."""
+    """Map ids of results of visits to the id of the node that reads them; None where several do or it is kept."""
     readers: dict[int, int | None] = {node.id: None for node in kept}
     for node in order:
         for x in node.args:

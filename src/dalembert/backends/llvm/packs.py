@@ -48,7 +48,7 @@ class Pack:
 
 
 def signed_operands(step: Step) -> list[Signed]:
-    """What a step of a family works on: differences as sums, and numbers for their negatives."""
+    """The operands of a step of a family: differences as sums, and numbers for their negatives."""
     operands = [_base(node) for node in step.args]
     for place in MINUS.get(step.op, ()):
         node, sign = operands[place]
@@ -100,7 +100,7 @@ class Packing:
         return known
 
     def _operands(self, step: Step) -> list[Signed]:
-        """Those of a step, factors and terms in an order that like steps share."""
+        """The operands of a step, factors and terms in an order that like steps share."""
         operands = signed_operands(step)
         if step.op not in EXCHANGED:
             return operands
@@ -153,7 +153,7 @@ class Packing:
                     self._add(steps)
 
     def _pack_operands(self, place: Sequence[Signed], by_node: Mapping[int, Step]) -> None:
-        """What the lanes of a pack work on as a pack, where it is none yet and alike."""
+        """Pack what the lanes of a pack work on, where it is no pack yet and alike."""
         nodes = [x.node for x in place]
         free = all(node.id in by_node and node.id not in self.lane for node in nodes)
         if free and len({node.id for node in nodes}) == LANES and len({self._kind[node.id] for node in nodes}) == 1:
@@ -203,7 +203,7 @@ class Packing:
         return cost
 
     def _gain(self, pack: Pack, alone: set[int], shared: Mapping[tuple[int, ...], int]) -> float:
-        """What a pack saves: instructions of its own, and what others would pay if its lanes were computed alone."""
+        """The cost that a pack saves: its own instructions, and what computing its lanes alone would cost others."""
         gain = SAVED + (GATHER if pack.ids in shared else 0.0)
         for place in pack.operands:
             if self._is_pack(tuple(x.node.id for x in place)):

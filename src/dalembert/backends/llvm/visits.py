@@ -225,7 +225,7 @@ def _smaller(b: Builder, x: str, y: str) -> str:
 
 
 def _between(wide: Builder, first: str, end: str) -> str:
-    """Of each lane, whether its number is from `first` on below `end`, i64."""
+    """Whether the number of each lane is from `first` on below `end`, i64."""
     lanes = wide.width
     numbers = f"<{', '.join(f'i64 {k}' for k in range(lanes))}>"
     kind, conditions = f"<{lanes} x i64>", []
@@ -294,7 +294,7 @@ class _Numbers:
         self.table = constant_table(b, name, values) if self.constant else b.module.table(name, slots)
 
     def of(self, index: str, memory: str) -> str:
-        """That of one item, or of the lanes from it on."""
+        """The number of one item, or of the lanes from it on."""
         if self.constant:
             return constant_item(self.b, self.wide, self.table, index)
         if self.in_row:

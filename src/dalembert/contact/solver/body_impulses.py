@@ -35,7 +35,7 @@ SLOW_AT_FIRST, AT_FIRST = (3, 4.0)  # sweeps before their pace counts, and times
 
 
 class BodyContacts(NamedTuple):
-    """Of k contacts, the first `count` of which there are, with m axes of friction about them.
+    """Table of k contacts, the first `count` of which there are, with m axes of friction about them.
 
     first, second (k,): numbers of bodies; a number that is no body's stands for what does not move. group (k,):
     neighbours with the same number have no body in common. axes (k, 3, 3): normal and tangents, rows; levers_a,
@@ -76,7 +76,7 @@ class BodyImpulses(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """What sweeps go on with: `along` leads from the sweeps before to p, and further by a share of it.
+    """State from which sweeps go on: `along` leads from the sweeps before to p, and further by a share of it.
 
     better: whether p is the best so far, else best_p; lost: whether it is worse by far, so that they go back.
     """
@@ -240,7 +240,7 @@ class Sweeps:
         return _Back(after["p"], after["slip"], after["along"], after["table"], w_along, change, square)
 
     def scale(self, p: np.ndarray) -> Any:
-        """Of the velocities at work."""
+        """Scale of the velocities at work."""
 
         def one(c: Any, size: Any, p: Any) -> dict[str, Any]:
             return {"most": reduce(maximum, [*absolute(c), *absolute(size * p)])}

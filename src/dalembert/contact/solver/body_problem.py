@@ -81,7 +81,7 @@ class BodyProblem(Problem):
         return self.sweeps.pushed(by_contact(p, 3)).ravel()
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
-        """Of all contacts, with w (6 n,)."""
+        """Velocities of all contacts, with w (6 n,)."""
         return self.scale_of + self.along(w)
 
     def along(self, x: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ class Held(NamedTuple):
 def impulses_from_rest(
     carrier: Carrier, c: np.ndarray, mu: Sequence[Any], tolerance: Any = 0.0, finer: Any = None
 ) -> ConstraintImpulses:
-    """As `constraint_impulses`, of k contacts without rows, for velocities c (3 k,) without impulses."""
+    """Solve as `constraint_impulses` does, for k contacts without rows and velocities c (3 k,) without impulses."""
     G = mirrored(sparse_product(carrier.X.T, carrier.Y))
     held = held_impulses(G, c, mu)
 

@@ -16,7 +16,7 @@ COLOURS = 16  # for which there is room at each body
 
 
 class Colouring(NamedTuple):
-    """Of k contacts: place (k,) of each in the order by colours, and group (k,), the colour at each place."""
+    """Order of k contacts: place (k,) of each in the order by colours, and group (k,), the colour at each place."""
 
     place: np.ndarray
     group: np.ndarray

@@ -127,7 +127,7 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     trace = S[0, 0] + S[1, 1]
 
     def reciprocal(s: Any) -> Any:
-        """Of the determinant of S + s."""
+        """Reciprocal of the determinant of S + s."""
         return 1.0 / (determinant + s * (trace + s))
 
     def tangents(s: Any, x: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What Newton steps need of one kind of contacts, of loose bodies or of links: loops over them.
+"""Newton steps over one kind of contacts, of loose bodies or of links, as loops.
 
 Contacts of either kind (`Sweeps`, `LinkSweeps`) move rows of a table of velocities: see `body_problem`, `crowd`.
 """
@@ -21,7 +21,7 @@ from .link_contacts import SIZE
 
 
 def _laws(kind: Sweeps) -> dict[str, np.ndarray]:
-    """Of each contact: velocity per impulse, friction, and moments per normal impulse."""
+    """The law of each contact: velocity per impulse, friction, and moments per normal impulse."""
     return {"sizes": kind.sizes, "mu": kind.contacts.mu, "levers": kind.contacts.reach}
 
 

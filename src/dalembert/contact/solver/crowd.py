@@ -65,7 +65,7 @@ class CrowdProblem(Problem):
         return np.concatenate([*(x.ravel() for x in parts), rows])
 
     def slips(self, slip: np.ndarray) -> list[np.ndarray]:
-        """Of each kind of contacts."""
+        """Slips of each kind of contacts."""
         return np.split(slip, np.cumsum([len(kind.contacts.mu) for kind in self.kinds])[:-1])
 
     def of_joints(self, w: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ class CrowdProblem(Problem):
         return self.moved_joints(w, self.rows.carrier.Y @ rows) if len(rows) else w
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
-        """Of all contacts and rows."""
+        """Velocities of all contacts and rows."""
         return self.scale_of + self.along(w)
 
     def along(self, x: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class CrowdProblem(Problem):
         return self.joined(parts, rows), np.concatenate(slips), w, most
 
     def swept_with_each(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
-        """As `swept`, by kind, with the velocities that each contact changed, then impulses of rows."""
+        """Sweep like `swept`, by kind; give also the velocities that each contact changed, then impulses of rows."""
         parts, rows = self.split(p)
         table, most, after = w.reshape(-1, SIZE), 0.0, []
         for kind, x, slips in zip(self.kinds, parts, self.slips(slip), strict=True):
@@ -208,7 +208,7 @@ class CrowdSweeps(Sweeps):
         self.row_change: Any = 0.0  # the largest velocity of a row that the last sweep there and back changed
 
     def scale(self, p: np.ndarray) -> Any:
-        """Of the velocities at work."""
+        """Scale of the velocities at work."""
         rows = self.problem.rows
         sizes = [*absolute(rows.c), *absolute(rows.sizes * self.row_start)]
         return reduce(maximum, [*(kind.scale(x) for kind, x in self._by_kind(p)), *sizes])
@@ -249,7 +249,7 @@ class CrowdSweeps(Sweeps):
         return {name: np.concatenate([results[i][name] for i, _ in order]) for name in names} | {"table": table}
 
     def _back(self, there: Any) -> Any:
-        """As of contacts alone, with the changes of rows."""
+        """Go back as with contacts alone, with the changes of rows."""
         back = super()._back(there)
         return back._replace(change=maximum(back.change, self.row_change))
 

@@ -93,7 +93,7 @@ class Carrier(NamedTuple):
         return Carrier(inertia, P, sparse_product(W, P.T), P.T)
 
     def some(self, rows: Sequence[int]) -> Carrier:
-        """Of some rows alone."""
+        """The carrier of some rows alone."""
         at = list(rows)
         return Carrier(self.M, self.J[at], self.X[:, at], self.Y[:, at])
 
@@ -130,7 +130,7 @@ def contact_problem(
     laws: Sequence[Law | Moment] = (),
     give: np.ndarray | None = None,
 ) -> Problem:
-    """What `constraint_impulses` solves."""
+    """The problem that `constraint_impulses` solves."""
     few = 0 < len(mu) <= FEW and not len(laws) and _stand_apart(carrier.Y, len(mu))
     return (_FewContacts if few else _EachContact)(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
 
@@ -150,7 +150,7 @@ class Rows:
         self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in pairs])
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
-        """Of all rows, with w = Y p of everything."""
+        """Velocities of all rows, with w = Y p of everything."""
         return self.c + sparse_product(self.carrier.X.T, w)
 
     def swept(self, p: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:

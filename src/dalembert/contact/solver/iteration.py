@@ -73,7 +73,7 @@ class Problem(ABC):
         """w = Y p of all contacts and rows."""
 
     def carried(self, p: np.ndarray) -> np.ndarray:
-        """What sweeps carry on beside the impulses."""
+        """State that sweeps carry on beside the impulses."""
         return self.pushed(p)
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Problem(ABC):
         """A⁻¹ b."""
 
     def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
-        """What a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""
+        """The part that a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""
         return None
 
 

@@ -15,7 +15,7 @@ SIZE = 6  # numbers of a row
 
 
 class LinkContacts(NamedTuple):
-    """Of k contacts of links, the first `count`, with m axes of friction about them.
+    """Table of k contacts of links, the first `count`, with m axes of friction about them.
 
     loose (k,): the row of the loose body that a link meets; −1 where it meets none. J, Y (k, 3 + m, 6):
     velocities along the axes, and about them, per velocity of that body, and what unit impulses change of it. B (k,

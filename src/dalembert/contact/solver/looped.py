@@ -24,7 +24,7 @@ from .row_laws import Law, moment_law, row_impulse
 
 
 class LoopedContacts(NamedTuple):
-    """Of k contacts with m rows of friction about axes each, in coordinates of n numbers.
+    """Table of k contacts with m rows of friction about axes each, in coordinates of n numbers.
 
     J, X, Y (k, 3 + m, n): as of a `Carrier`, row by row; c (k, 3 + m): velocities without impulses; mu (k,); levers
     (k, m) [m]. pattern (n, n): where Jᵀ K J of some contact is not 0. count: how many of them there are in a state, the
@@ -60,7 +60,7 @@ def looped_impulses(
     give: np.ndarray,
     finer: Any = None,
 ) -> ConstraintImpulses:
-    """As `constraint_impulses`; carrier, c, laws, give: of further rows.
+    """Solve as `constraint_impulses` does; carrier, c, laws, give: of further rows.
 
     p and start: contacts (3 each), their moments (m each), further rows.
     """

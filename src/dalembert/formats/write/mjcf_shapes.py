@@ -63,7 +63,7 @@ class Shapes:
             add(body, "geom", name=name, **attributes, rgba=color)
 
     def _described(self, geometry: Geometry, link: str, fixed: bool) -> tuple[Geometry, dict[str, str]] | None:
-        """What is written, and its attributes; None: nothing."""
+        """The geometry that is written, and its attributes; None: nothing."""
         shape: Any = geometry.shape
         kind = type(shape)
         if kind is Mesh:

@@ -59,7 +59,7 @@ class Package:
 
 
 def standing_in(geometry: Geometry, link: str, what: str, losses: Losses, package: Package | None) -> Geometry | None:
-    """What is written in the place of a shape that cannot be, for the reason `what`; None: nothing.
+    """The shape written in the place of one that cannot be, for the reason `what`; None: nothing.
 
     A shape to be touched is replaced by its convex hull, a plane by a large box: what it touches then moves otherwise,
     which the caller must allow. package: None where the format has polyhedra.
@@ -85,7 +85,7 @@ def standing_in(geometry: Geometry, link: str, what: str, losses: Losses, packag
 
 
 def _outline(shape: Any) -> np.ndarray:
-    """As many points of a shape as a hull may have, far out all around."""
+    """Points far out all around a shape, as many as a hull may have."""
     return np.array([shape.support(d) for d in spread(MOST_VERTICES - len(AXES))], float)
 
 

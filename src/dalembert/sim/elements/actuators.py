@@ -78,7 +78,7 @@ class Actuators(Element):
     def servo_step(
         self, model: Model, q: np.ndarray, v: np.ndarray, z: np.ndarray, controls: np.ndarray, h: Any, M: np.ndarray
     ) -> ServoStep:
-        """What the servos among them add to forces and to the inertia M in a time step h."""
+        """Forces and inertia that the servos among them add in a time step h."""
         return servo_step(model, self.actuators, self.limits, q, v, self.commands(z, controls), h, M)
 
     def act(self, s: Situation) -> Action:

@@ -67,11 +67,11 @@ class Memory(NamedTuple):
 
     @property
     def impulses(self) -> np.ndarray:
-        """Of contacts, of their moments, and of rows."""
+        """Impulses of contacts, of their moments, and of rows."""
         return np.concatenate([self.contacts, self.turned, self.rows], axis=-1)
 
     def by_place(self) -> dict[str, np.ndarray]:
-        """What is remembered of each of k contacts, as arrays (k, …)."""
+        """Memory of each of k contacts, as arrays (k, …)."""
         k = len(self.slip)
         turned = self.turned.reshape(k, len(self.turned) // k)
         return {
@@ -127,7 +127,7 @@ class RigidContact(Element):
 
     @property
     def thin(self) -> tuple[float, ...]:
-        """Of the points that may touch, how thick the thinner of both bodies is [m]; infinite on the ground."""
+        """Thickness of the thinner of both bodies of each point that may touch [m]; infinite on the ground."""
         return facts_of(self.patches).thin
 
     @property
@@ -182,7 +182,7 @@ class RigidContact(Element):
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:
-        """Of the parts of its memory that are arrays."""
+        """Sizes of the parts of its memory that are arrays."""
         k = self.places
         bouncing, numbered = self.bounces, bool(self.slots or self.scene_room)
         return 3 * k, self.turned_count, self.rows, k, 3 * k, k * bouncing, k * numbered, 3 * k * self.keeps_normals

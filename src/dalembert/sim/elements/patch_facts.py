@@ -1,4 +1,4 @@
-"""What follows from the patches of a contact, of which there may be very many: computed once for all that asks."""
+"""Facts about the patches of a contact, of which there may be very many: computed once for all that asks."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from dalembert.execute import RecentSame
 
 
 class PatchFacts:
-    """What follows from patches, of which there may be very many."""
+    """Facts about patches, of which there may be very many."""
 
     def __init__(self, patches: tuple[Patch, ...]) -> None:
         self.patches = patches
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of their points."""
+        """Names of all points."""
         return tuple(name for patch in self.patches for name in patch.names)
 
     @cached_property
     def laws(self) -> tuple[ContactLaw, ...]:
-        """Of their points."""
+        """Laws of all points."""
         return laws_of(self.patches)
 
     @cached_property
     def thin(self) -> tuple[float, ...]:
-        """Of their points, how thick the thinner of both shapes is [m]; infinite on the ground."""
+        """Thickness of the thinner of both shapes of each point [m]; infinite on the ground."""
         return tuple(patch.thickness for patch in self.patches for _ in patch.names)
 
     @cached_property

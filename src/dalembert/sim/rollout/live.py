@@ -1,4 +1,4 @@
-"""What may differ from motion to motion: live groups of the model, and the friction of contacts."""
+"""Values that may differ from motion to motion: live groups of the model, and the friction of contacts."""
 
 from __future__ import annotations
 

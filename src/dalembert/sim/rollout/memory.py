@@ -52,7 +52,7 @@ def _refitted(steps: Stepping, memory: np.ndarray) -> np.ndarray:
 
 
 def _rooms(scene: Scene) -> list[int]:
-    """Of each part of a scene that is solved for by itself."""
+    """Room of each part of a scene that is solved for by itself."""
     return [part.room for part in scene.parts] if scene.mixed else [scene.room]
 
 

@@ -198,7 +198,7 @@ class Motions:
         return error
 
     def _stiff_cure(self) -> str:
-        """What helps where damping or a law is too stiff for the step, or loops are open."""
+        """Say what helps where damping or a law is too stiff for the step, or loops are open."""
         contact, loops = self.stepping.system.contact, self.stepping.model.closures
         stiff = "servos of actuators in the place of a stiff torque law"
         cure = stiff if contact is not None else "'implicit-velocity' for stiff damping"

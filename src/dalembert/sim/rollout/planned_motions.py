@@ -18,7 +18,7 @@ from .stepping import Stepping
 
 
 class PlannedMotions(Motions):
-    """As `Motions`, in pieces that end where a planner plans or its answer begins to act, and at records."""
+    """A `Motions` in pieces that end where a planner plans or its answer begins to act, and at records."""
 
     def __init__(self, stepping: Stepping, step: float, every: int, count: int, torque: Sampled) -> None:
         super().__init__(stepping, step, every, count)
@@ -78,7 +78,7 @@ class PlannedMotions(Motions):
     def _stopped(
         self, steps: int, named: dict[str, Any], q: np.ndarray, e: np.ndarray, batch: tuple[int, ...]
     ) -> Interrupted:
-        """What to raise on Ctrl-C. result: (q, e) of the records until then, (q, e) at the end."""
+        """The error to raise on Ctrl-C. result: (q, e) of the records until then, (q, e) at the end."""
         records = steps // self.every
         parts = q[:, :records], e[:, :records], named["q"], named["e"]
         text = f"rollout: interrupted after {steps} of {self.steps} steps; `result` of this error is the Rollout so far"

@@ -86,7 +86,7 @@ class Stepping:
 
     @cached_property
     def open_loops(self) -> OpenLoops:
-        """What tells whether a start closes the loops."""
+        """The check that a start closes the loops."""
         return OpenLoops(self.system, {"q": self.model.nq, "v": self.model.nv} | self.constants)
 
     def _identified(self, alone: bool) -> str:

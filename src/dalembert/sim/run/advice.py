@@ -124,7 +124,7 @@ def why_and_what(
 
 
 def _nan_torque(compiled: Programs, state: State, u: np.ndarray, step: float | None) -> str:
-    """What to look at where the law gives no number at the state or just after it; "" where it does."""
+    """Say where to look if the law gives no number at the state or just after it; "" where it does."""
     model, v = compiled.system.model, compiled.system.layout.velocity(state.e)
     for h in (0.0, 0.5 * step, step) if step else (0.0, *AHEAD):
         t, q = state.t + h, integrate(model, state.q, h * v)

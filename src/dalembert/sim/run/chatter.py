@@ -118,7 +118,7 @@ class Chatter:
         return (before, after) if left >= 0.5 * whole else None
 
     def _why(self, before: State, after: State, u: np.ndarray, signal: int, count: int, span: float) -> str:
-        """What switches, where, and with which coordinate."""
+        """Say what switches, where, and with which coordinate."""
         model = self.programs.system.model
         low, high = sorted(self._signal(signal, [before, after], u) + 0.0)
         name, torque = model.freedom_names[signal % self.nv], signal < self.nv

@@ -1,4 +1,4 @@
-"""What a run says about the ground at its start."""
+"""Remarks of a run about the ground at its start."""
 
 from __future__ import annotations
 

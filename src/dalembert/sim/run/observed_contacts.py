@@ -1,4 +1,4 @@
-"""What states of a run say of its contacts, by each model of contact."""
+"""Contacts of the states of a run, by each model of contact."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
 def scene_contacts(
     programs: Programs, element: RigidContact, memory: Memory, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float
 ) -> Contacts:
-    """Of contacts by number: those of all candidates, or, where these are very many, of those that came near."""
+    """Contacts by number: those of all candidates, or, where these are very many, of those that came near."""
     system, seen = programs.system, SceneView(programs.system, element, memory)
     states = {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}
     found, k = seen.program(programs.identity)(states, (len(t),)), len(seen.names)

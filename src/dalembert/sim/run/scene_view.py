@@ -41,7 +41,7 @@ class SceneView:
         self.names = tuple(name for patch in self.patches for name in patch.names)
 
     def by_candidate(self, x: np.ndarray, width: int) -> np.ndarray:
-        """What slots hold (n, k width) in the order of the candidates (n, candidates, width)."""
+        """Contents of slots (n, k width) in the order of the candidates (n, candidates, width)."""
         n = len(x)
         rows = np.zeros((n, len(self.names) + 1, width))
         places = self.column[self.memory.numbers.astype(int) - 1]

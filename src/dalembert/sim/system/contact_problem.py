@@ -1,4 +1,4 @@
-"""What a time step with rigid contact solves for: see `contact_step`. What impulses move, and what rows add."""
+"""The problem of a time step with rigid contact: see `contact_step`. What impulses move, and what rows add."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Bodies:
         return kick - (more if self.loops is None else self.loops.freed(more))
 
     def kinetic_energy(self, v: np.ndarray) -> Any:
-        """Of velocities v (nv,) [J]."""
+        """Kinetic energy of velocities v (nv,) [J]."""
         return 0.5 * (v @ sparse_product(self.M, v))
 
     def change(self, kick: np.ndarray) -> np.ndarray:
@@ -166,7 +166,7 @@ class Solved(NamedTuple):
     recovery: Any
 
     def numbers(self) -> dict[str, Any]:
-        """As the state of a loop or a branch."""
+        """All numbers by name, as the state of a loop or a branch."""
         return self._asdict() | {"memory": self.memory.flat()}
 
 
@@ -198,7 +198,7 @@ class ContactStep(ABC):
 
 
 class ContactProblem(ABC):
-    """What a step solves for."""
+    """The problem that a step solves."""
 
     @abstractmethod
     def solved(self) -> Solved:
@@ -238,7 +238,7 @@ class ContactImpulses(ContactProblem):
         self.measures = at.measures or bool(system.layout.nw)
 
     def finer_tolerance(self, before: np.ndarray) -> Any:
-        """As the function of this name, where neither contacts nor coordinates move. before: of all contacts."""
+        """The `finer_tolerance` where neither contacts nor coordinates move. before: of all contacts."""
         motion = reduce(maximum, [absolute(x) for x in [*before, *self.v]])
         return finer_tolerance(self.element.contact.tolerance, motion, self.at.memory.passes)
 

@@ -282,7 +282,7 @@ class CrowdImpulses(ContactImpulses):
         return v1
 
     def displacement(self, w: np.ndarray) -> np.ndarray:
-        """What brings joints back on their constraints, and bodies that have met within the step to where they go."""
+        """The move that brings joints back on their constraints, and met bodies to where they go."""
         more = self.step.loose.moved_back(self.at.middle.q, self.times, w[len(self.v) :].reshape(-1, SIZE))
         joints = super().displacement(w)
         if joints is not None:
@@ -293,7 +293,7 @@ class CrowdImpulses(ContactImpulses):
         return self.moving.changes(w[len(self.v) :].reshape(-1, SIZE))
 
     def _turned(self, w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
-        """What turns too far for the step to follow it; p: impulses of contacts of each kind."""
+        """Find what turns too far for the step to follow it; p: impulses of contacts of each kind."""
         twists = self.motions.twists(self.joints_after(w))
         loose = MOTION.named(self.moving.motion)["before"] + self._loose_changes(w)
         of_links = [twists[body.index] for body in self.link_bodies]

@@ -90,7 +90,7 @@ def _composed(quaternion: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def _seen_after(turn: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """What is added to a vector x (3,) along axes that turn by a unit quaternion: (Rᵀ − 1) x.
+    """The change of a vector x (3,) along axes that turn by a unit quaternion: (Rᵀ − 1) x.
 
     As a sum with x that loses nothing in thousands of steps, while products of rotations and inertias with their
     inverses come back to what they began with only up to a rounding error, which is the same in each step.

@@ -210,13 +210,13 @@ class EachContact(ContactImpulses):
         return w if self.faces is None else sparse_product(self.of_faces.Y, w)
 
     def _changes(self, kick: np.ndarray) -> np.ndarray:
-        """Of the velocities of all rows by a kick (nv,)."""
+        """Changes of the velocities of all rows by a kick (nv,)."""
         if self.faces is None:
             return sparse_product(self.all.X.T, kick)
         return sparse_product(self.faces.P, sparse_product(self.of_faces.X.T, kick))
 
     def _velocities(self, v: np.ndarray) -> np.ndarray:
-        """Of contacts and moments, at velocities v (nv,) of the robot."""
+        """Velocities of contacts and moments, at velocities v (nv,) of the robot."""
         if self.faces is None:
             return sparse_product(self.contact_rows, v)
         return sparse_product(self.faces.P, sparse_product(self.faces.B, v))
@@ -248,7 +248,7 @@ class EachContact(ContactImpulses):
         return branch(suspected > 0.0, at_length, {"missed": suspected})["missed"]
 
     def _turned(self, v1: np.ndarray, p: np.ndarray) -> Turned:
-        """What turns too far at v1 (nv,), after impulses p (3 k,), for the step to follow it."""
+        """Find what turns too far at v1 (nv,), after impulses p (3 k,), for the step to follow it."""
         places, bodies = self.touching.places, self.touching.bodies
         if places is None or bodies is None:
             return STILL
@@ -262,7 +262,7 @@ class EachContact(ContactImpulses):
         return where_fast(most_turned(self.h, v1, self.bodies.model), at_length)
 
     def _bounces(self) -> list[Bounce]:
-        """Of all contacts."""
+        """Bounces of all contacts."""
         contact, memory, normals = self.element.contact, self.touching.memory, slice(0, 3 * len(self.gap), 3)
         velocities = self.before[normals], self.free[normals], self.shifts
         last = zip(memory.approach, memory.contacts[::3], strict=True)

@@ -75,7 +75,7 @@ class GatheredImpulses(ContactImpulses):
 
     @cached_property
     def turning(self) -> Turning:
-        """Of all bodies."""
+        """Turning of all bodies."""
         return Turning(self.bodies.model, self.bodies.model.bodies, self.element.patches)
 
     @property

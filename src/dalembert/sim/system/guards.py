@@ -18,7 +18,7 @@ NO_FORCE = 1e-12  # relative to the forces at work: what counts as none
 
 
 def guards(system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
-    """Those of rows that come and go, then of the elements' gaps."""
+    """Guards of rows that come and go, then of the elements' gaps."""
     layout = system.layout
     v, z = layout.velocity(e), layout.states(e)
     values: list[Any] = []

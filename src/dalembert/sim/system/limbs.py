@@ -138,7 +138,7 @@ class LimbImpulses:
         return solution._replace(memory=self._in_slots(solution.memory, numbers))
 
     def _last(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """What is remembered of the candidates with numbers (k,): most often each has been in the same place."""
+        """Memory of the candidates with numbers (k,): most often each has been in the same place."""
         memory, k = self.at.memory, len(self.places)
         before, kept = memory.numbers[: max(self.element.slots, k)], memory.by_place()
         same = [number + 1.0 == x for number, x in zip(numbers, before[:k], strict=True)]
@@ -152,7 +152,7 @@ class LimbImpulses:
         return branch(logical_not(reduce(logical_and, same)), searched, begin)
 
     def _signs(self, members: list[int], number: Any) -> np.ndarray:
-        """Of each freedom, 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
+        """For each freedom 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
         signs = self.gathering.signs
         alike = [np.ptp(column[members]) == 0.0 for column in signs.T]
         columns = zip(signs.T, alike, strict=True)
@@ -167,7 +167,7 @@ class LimbImpulses:
 
 
 def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
-    """Of values (n, …) those of the candidate with a number; what is the same for all is not selected."""
+    """The one of values (n, …) of the candidate with a number; what is the same for all is not selected."""
     if values.ndim > 1:
         return np.array([_selected(column, members, number) for column in values.T])
     selected = values[members[0]]

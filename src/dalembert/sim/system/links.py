@@ -36,7 +36,7 @@ class LinkedModel(NamedTuple):
     number: dict[int, int]
 
     def applied(self, applied: Applied) -> Applied:
-        """What acts on these bodies, of what acts on all."""
+        """The part that acts on these bodies, of what acts on all."""
         wrenches = {self.number[body]: F for body, F in applied.wrenches.items() if body in self.number}
         return applied._replace(forces=applied.forces[self.v], wrenches=wrenches)
 
@@ -71,7 +71,7 @@ def _without(model: Model, loose: Sequence[Body]) -> LinkedModel:
 
 
 class Links(Bodies):
-    """As `Bodies`, of the links alone; whole_rows, whole_servos: of all bodies."""
+    """The `Bodies` of the links alone; whole_rows, whole_servos: of all bodies."""
 
     def __init__(
         self, system: System, linked: LinkedModel, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray

@@ -91,7 +91,7 @@ def mobility(x: np.ndarray, y: np.ndarray) -> Any:
 
 
 def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mobile: Any = 1.0) -> Any:
-    """What is added to the velocity of a normal: what is open may close, what penetrates comes out slowly.
+    """Velocity that is added to that of a normal: what is open may close, what penetrates comes out slowly.
 
     before: its velocity before the step; held: that at which it is at rest, see `rolling_velocity`. What a turning body
     does not need to come out at once may wait, so that this takes no work. mobile: its `mobility`: what joints hardly
@@ -133,7 +133,7 @@ class Meeting(NamedTuple):
 
 
 class Bounce(NamedTuple):
-    """Of a normal: its shift with a rebound, and the square of the speed of an approach that waits for its rebound."""
+    """Shift of a normal with a rebound, and the square of the speed of an approach that waits for its rebound."""
 
     shift: Any
     approach: Any
@@ -188,12 +188,12 @@ def can_be_stopped(contact: Contact, law: ContactLaw, h: Any, gap: Any, rebounds
 
 
 def stopped_impulse(p: np.ndarray, stops: Any) -> np.ndarray:
-    """Of impulses along and about the axes of a contact, that which stops it; stops: `can_be_stopped`."""
+    """The impulse that stops a contact, of those along and about its axes; stops: `can_be_stopped`."""
     return np.array([where(p[0] > 0.0, stops, 0.0) * p[0], *[0.0] * (len(p) - 1)])
 
 
 def stopped_impulses(p: np.ndarray, stops: np.ndarray, count: Any) -> np.ndarray:
-    """Of impulses (k, 3) those that stop contacts; stops (k,): which can be stopped."""
+    """The impulses that stop contacts, of impulses (k, 3); stops (k,): which can be stopped."""
     return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, {"p": p, "stops": stops}, count)["p"]
 
 
@@ -222,7 +222,7 @@ def braking(approach: Any, waited: Any, p: Any, before: Any, after: Any) -> Any:
 
 
 def friction_coefficient(contact: Contact, law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
-    """That of rest for a contact that did not slide before; slides (2,): how fast [m/s]; stuck: before."""
+    """Friction: that of rest for a contact that did not slide before; slides (2,): how fast [m/s]; stuck: before."""
     if law.static_friction is law.friction or is_zero(law.static_friction - law.friction):
         return law.friction
     slow = AT_REST * contact.tolerance
@@ -266,7 +266,7 @@ def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck:
 
 
 class Last(NamedTuple):
-    """What is remembered of a contact from the step before: see `Memory`. p (3,): its impulses; turned (m,): moments.
+    """Memory of a contact from the step before: see `Memory`. p (3,): its impulses; turned (m,): moments.
 
     approach (1,), or (0,) where none bounces.
     """

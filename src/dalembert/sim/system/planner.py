@@ -26,7 +26,7 @@ class Planner(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of an answer."""
+        """Shape of an answer."""
 
     @property
     def size(self) -> int:

@@ -157,7 +157,7 @@ class SceneImpulses:
         )
 
     def problem_columns(self, names: Sequence[str], bouncing: bool) -> dict[str, Any]:
-        """Of the columns those with some names, and what else both kinds of contacts have."""
+        """The columns with some names, and what else both kinds of contacts have."""
         columns = {name: self.columns[name] for name in names if name in self.columns}
         if self.bounces and not bouncing:
             columns["c"] = self.columns["c_plain"]
@@ -169,12 +169,12 @@ class SceneImpulses:
         return self.touching.normal.ravel() if self.element.keeps_normals else np.zeros(0)
 
     def turned(self, table: np.ndarray, p: np.ndarray) -> Turned:
-        """What turns too far for the step to follow it; table: `Turning.rows`, p (k, 3 + m): impulses."""
+        """Find what turns too far for the step to follow it; table: `Turning.rows`, p (k, 3 + m): impulses."""
         at = self.touching
         return turned_too_far(self.h, table, Nearby(at.bodies, at.normal, at.position, at.gap, p[:, 0]), at.count)
 
     def start_columns(self, last: Last) -> dict[str, Any]:
-        """Of one contact: from where the iteration starts, and the approach that has waited for its rebound."""
+        """For one contact: from where the iteration starts, and the approach that has waited for its rebound."""
         waited = {"waited": last.approach[0]} if self.bounces else {}
         return {"p": np.concatenate([last.p, last.turned]), "slip": last.slip, **waited}
 
@@ -248,7 +248,7 @@ class SceneImpulses:
         return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
 
     def _stopped(self, p: np.ndarray) -> np.ndarray:
-        """Of impulses (k, 3 + m) those that stop contacts without a rebound."""
+        """The impulses (k, 3 + m) that stop contacts without a rebound."""
         items = {"p": p, "stops": self.columns["stops"]}
         return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, items, self.touching.count)["p"]
 

@@ -136,7 +136,7 @@ class SlottedContacts:
         return Solved(w, memory, *lost)
 
     def _turned(self, v1: np.ndarray, p: np.ndarray) -> Turned:
-        """What turns too far at v1 (nv,), after impulses p (k, 3), for the step to follow it."""
+        """Find what turns too far at v1 (nv,), after impulses p (k, 3), for the step to follow it."""
         step, at, count = self.step, self.slots, self.count
 
         def at_length() -> Turned:
@@ -184,7 +184,7 @@ class SlottedContacts:
         return self._stacked(self._contacts(True).responses(w), sparse_product(self.step.row_carrier.X.T, w))
 
     def _remembered(self, p: np.ndarray, turned: np.ndarray, slip: np.ndarray) -> dict[str, np.ndarray]:
-        """What the next step knows of contacts, arrays by name: as many as it has room for, those that push first."""
+        """Memory for the next step, arrays by name: of as many contacts as it has room for, those that push first."""
         columns, places = self.columns, self.step.element.places
         arrays = {"p": p, "turned": turned, "slip": slip}
         arrays |= {name: columns[name] for name in ("held", "waits", "one_more")}

@@ -138,7 +138,7 @@ class System:
         return element if isinstance(element, RigidContact) else None
 
     def contact_memory(self, e: np.ndarray) -> Memory:
-        """What steps with rigid contact remember in e (…, ne)."""
+        """Memory that steps with rigid contact keep in e (…, ne)."""
         assert self.contact is not None
         return self.contact.memory(self.layout.of_element(e, self.contact_number))
 
@@ -221,7 +221,7 @@ class System:
     def servo_step(
         self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, M: np.ndarray
     ) -> algorithms.ServoStep | None:
-        """What servos add to forces and to the inertia M in a time step h; None: there are none."""
+        """Forces and inertia that servos add in a time step h; None: there are none."""
         if not self.servos or self.actuators is None:
             return None
         v, z = self.layout.velocity(e), self.layout.by_element(self.layout.states(e))[self.actuators]

@@ -148,7 +148,7 @@ def robot_rows(turning: Turning, X: Sequence[Pose], motions: Motions, v: np.ndar
 
 
 def where_fast(angle: Any, then: Callable[[], Turned]) -> Turned:
-    """What `then` finds, where something may turn by more than is followed: by at most `angle` [rad]."""
+    """Find what turns with `then`, where something may turn by more than is followed: by at most `angle` [rad]."""
     if isinstance(angle, float) and angle <= FOLLOWED:
         return STILL
     return Turned(**branch(angle > FOLLOWED, lambda: then()._asdict(), STILL._asdict()))
@@ -182,7 +182,7 @@ def _shapes(patches: Sequence[Patch]) -> dict[int, list[tuple[Any, Pose]]]:
 def _body_facts(
     model: Model, body: Body, shapes: Sequence[tuple[Any, Pose]]
 ) -> tuple[np.ndarray, float, np.ndarray, float, float]:
-    """Of a body: see `Turning`. A loose one turns about its centre of mass, a link about its joint."""
+    """Facts of a body: see `Turning`. A loose one turns about its centre of mass, a link about its joint."""
     loose = is_loose(model, body)
     centre = np.asarray(body.inertia.com, float) if loose else np.zeros(3)
     if not shapes:
