@@ -58,3 +58,16 @@ def test_a_rollout_counts_for_each_motion(slide, law) -> None:
     assert counted[0] == 0 < counted[1]
     assert slide.rollout(np.zeros(1), v, law, 1e-3, 300, record=None).unsolved["whole_body"].tolist() == [0, 1]
     assert slide.rollout(np.zeros(1), v, None, 1e-3, 3).unsolved == {}
+
+
+def test_a_controller_that_may_keep_a_state_is_asked_at_its_samples_alone(slide, law) -> None:
+    """To look for programs in it, a run called it once more with traced numbers when it was over."""
+    law(0.0, np.zeros(1), np.zeros(1))  # from here on there are programs to look for
+    asked = []
+
+    def pushing(t, q, v):
+        asked.append(t)
+        return np.full(1, 0.01 * len(asked))
+
+    slide.simulate([0.0], [0.1], 0.1, Sampled(pushing, 0.02), integrator="rk4", step=1e-2)
+    assert np.allclose(asked, 0.02 * np.arange(5))

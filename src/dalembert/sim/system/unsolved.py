@@ -93,7 +93,8 @@ def remarks(model: Model, torque: Any, before: dict[str, tuple[int, int]], t: An
                 f"{name}: in {missed - earlier[1]} of {calls - earlier[0]} calls no torques kept all rows, and those "
                 "that miss them least were taken; solve(…).why names the rows"
             )
-    for each in unsolved(model, torque, t, q, v):
+    kept_in_secret = isinstance(torque, Sampled) and not torque.declared  # such a law is asked at its samples alone
+    for each in [] if kept_in_secret else unsolved(model, torque, t, q, v):
         if each.missed.any():
             lines.append(
                 f"{each.name}: at {int(each.missed.sum())} of {each.missed.size} recorded times, first at t = "
