@@ -20,6 +20,7 @@ OPERATIONS = {
     "sqrt": np.sqrt,
     "abs": np.abs,
     "le": lambda a, b: a <= b,
+    "lt": lambda a, b: a < b,
     "dot": lambda *x: sum(a * b for a, b in zip(x[: len(x) // 2], x[len(x) // 2 :], strict=True)),
 }
 
