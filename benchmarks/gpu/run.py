@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,19 @@ def measure(
     return row
 
 
+def needed(robot: dalembert.Robot, name: str, dtype: str, count: int) -> int:
+    """Bytes of one row of the table: results as columns, as dense rows, and those of a call."""
+    nv = robot.nv
+    numbers = {"mass_matrix": nv**2, "inverse_dynamics_derivatives": 3 * nv**2}.get(name, nv)
+    return 5 * (numbers + 3 * robot.nq) * count * np.dtype(dtype).itemsize
+
+
+def free_memory() -> int:
+    """Bytes that may be taken: other libraries may hold a part of the card."""
+    cupy.get_default_memory_pool().free_all_blocks()
+    return int(cupy.cuda.runtime.memGetInfo()[0])
+
+
 def compare(program: Function | Loop, function: Function, arrays: Any, count: int, steps: int | None) -> float:
     """Largest error over the largest value, of some states at both ends of the batch."""
     chosen = np.unique(np.concatenate([np.arange(min(64, count)), np.arange(max(0, count - 64), count)]))
@@ -147,6 +161,7 @@ def others(robot: dalembert.Robot, dtype: str, count: int) -> dict[str, float]:
     want = robot.inverse_dynamics(*given).get()
     found = {}
     try:
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes three quarters of the card
         import jax
 
         jax.config.update("jax_enable_x64", True)
@@ -217,12 +232,11 @@ def main() -> None:
             for count in (1024, 1 << 20) if given.quick else SIZES:
                 jobs = [(name, None) for name in QUANTITIES] + [(f"rollout of {STEPS}", STEPS)]
                 for name, steps in jobs:
-                    if name.endswith("derivatives") and count * robot.nv**2 * 24 > 1 << 34:
-                        continue  # more memory than time well spent
+                    if needed(robot, name, dtype, count) > free_memory():
+                        continue
                     row = measure(robot, name, dtype, count, roofs, steps)
                     rows.append({"robot": label, "function": name, "dtype": dtype, "states": count, **row})
                     show(label, name, dtype, count, row)
-                    cupy.get_default_memory_pool().free_all_blocks()
             for count in (1 << 16, 1 << 18, 1 << 20):
                 row = end_to_end(robot, dtype, count)
                 rows.append({"robot": label, "function": "robot.rollout", "dtype": dtype, "states": count, **row})
