@@ -47,7 +47,8 @@ from .settings import RunSettings, each_of
 from .watch import Crossing, UndefinedEvent
 
 PACE = 256  # steps after which the pace is checked
-SHORTEST, SHORTEST_CALLED = 1e-8, 1e-7  # average step relative to the duration; where steps call Python
+SHORTEST, SHORTEST_CALLED = 1e-10, 1e-7  # average step relative to the duration; where steps call Python
+DIVIDED = 1e-2  # of a fixed step: events that divide it more finely on average do not end
 
 
 def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
@@ -331,8 +332,10 @@ class _Simulation:
         (steps, t), state = self.mark, chunk.end
         if self.steps - steps < PACE:
             return
-        shortest = SHORTEST_CALLED if self.compiled.system.called else SHORTEST
-        if state.t - t < shortest * (self.steps - steps) * self.settings["duration"]:
+        shortest = (SHORTEST_CALLED if self.compiled.system.called else SHORTEST) * self.settings["duration"]
+        if self.settings["step"] is not None:
+            shortest = min(shortest, DIVIDED * self.settings["step"])
+        if state.t - t < shortest * (self.steps - steps):
             why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
             laws = (
                 "; a torque law with too high gains, or evaluated too seldom, does that" if self.drive.function else ""
