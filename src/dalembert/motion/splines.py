@@ -234,7 +234,8 @@ def _pieces(t: np.ndarray, path: np.ndarray, rates: np.ndarray) -> Polynomials:
 
 def _check_reached(where: str, t: np.ndarray, path: np.ndarray, coefficients: np.ndarray) -> None:
     """Refuse curves that swing so far between unlike times that rounding takes them past their points."""
-    missed = np.abs(coefficients.sum(axis=1) - path[1:])
+    rounding = np.finfo(float).eps * np.abs(coefficients).sum(axis=1)  # by luck the sum itself may be exact
+    missed = np.maximum(np.abs(coefficients.sum(axis=1) - path[1:]), rounding)
     good = missed <= REACHED * (1.0 + np.abs(path[1:]))
     if good.all():
         return
