@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -31,7 +32,7 @@ class FileTwin:
 
     def drop(self, what: str) -> None:
         """Switch off what the import log says is not used."""
-        m = self.m
+        m, what = self.m, re.sub(r"^\d+ × ", "", what)
         if "fluid" in what:
             m.opt.density = m.opt.viscosity = 0.0
         elif what.startswith("tendon"):

@@ -57,4 +57,4 @@ def test_findings_are_those_looked_at(file: str) -> None:
 
 def test_most_robots_are_clean() -> None:
     assert len(TABLE) == len(files()) - len(EMPTY)
-    assert sum(counts == "clean" for counts in TABLE.values()) >= 34
+    assert sum(counts == "clean" for counts in TABLE.values()) >= 33
