@@ -131,7 +131,7 @@ class Robot:
 
     @property
     def limits(self) -> Limits:
-        """Limits as arrays: lower, upper (nq,), velocity, effort (nv,); infinite where there are none.
+        """Limits as arrays: lower, upper (nq,), velocity, effort, acceleration … (nv,); infinite if there is none.
 
         Of joints that follow another one, the tightest limits in that one's coordinate count; quaternions have none.
         """

@@ -16,17 +16,21 @@ from dalembert.algorithms import energy, gravity, mass_matrix, poses, rnea
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Closure, Frame, Joint, Model
 from dalembert.model.joints import Continuous, Revolute
+from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Inertia, Pose
 
 from .matching import Map, Pair, alone, base_shift, matched_joints, matched_names
 from .report import Agreement, Comparison, Difference
 
-LAWS = ("lower", "upper", "velocity_limit", "effort_limit", "armature", "damping", "friction", "stiffness")
+LAWS = ("lower", "upper", *LIMITS, "armature", "damping", "friction", "stiffness")
 UNITS = {
     "lower": "[rad or m]",
     "upper": "[rad or m]",
     "rest": "[rad or m]",
     "velocity_limit": "[rad/s or m/s]",
+    "acceleration_limit": "[rad/s² or m/s²]",
+    "deceleration_limit": "[rad/s² or m/s²]",
+    "jerk_limit": "[rad/s³ or m/s³]",
     "slip_speed": "[rad/s or m/s]",
     "effort_limit": "[N·m or N]",
     "friction": "[N·m or N]",

@@ -199,7 +199,8 @@ class ModelEditor(Generic[Result]):
 
     def set_joint(self, joint: str, **values: Any) -> Self:
         """Other parameters of a joint: armature damping friction slip_speed stiffness rest lower upper velocity_limit
-        effort_limit, axis axis2 pitch as its type has them, mimic=(leader, ratio, offset) or None, kind="continuous".
+        acceleration_limit deceleration_limit jerk_limit effort_limit, axis axis2 pitch as its type has them,
+        mimic=(leader, ratio, offset) or None, kind="continuous".
         """
         return self._edit(parameters.set_joint, joint, values)
 

@@ -54,7 +54,9 @@ def set_joint(plan: LinkPlan, name: str, values: dict[str, Any]) -> Change:
         for field in fields_set:
             if field not in valid:
                 raise unknown("argument", field, [*valid, "kind", "mimic"], f"set_joint: joint {name!r}")
-        return replace(joint, **fields_set)
+        alike = np.array_equal(joint.acceleration_limit, joint.deceleration_limit)
+        follows = {"deceleration_limit": None} if alike and "acceleration_limit" in fields_set else {}
+        return replace(joint, **follows | fields_set)
 
     plan.links[link.name] = replace(link, joint=link.joint.changed(change))
     if mimic is None:

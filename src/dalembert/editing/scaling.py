@@ -17,10 +17,12 @@ from dalembert.errors import DalembertError
 from dalembert.model import CamEquation, Geometry, JointEquation, Keyframe, LinkPlan, Model
 from dalembert.model.assembly import Closing, Link
 from dalembert.model.joints import Joint
+from dalembert.model.joints.joint import RATE_LIMITS
 from dalembert.spatial import Inertia, Pose
 
 from .change import Change, State, shared_states
 
+RATE_POWERS = (0.5, 1.0, 1.0, 1.5)  # of time in each of RATE_LIMITS, as powers of length
 AS_THEY_ARE = ("normal", "file", "triangles", "hull")  # fields of shapes that are not lengths
 
 
@@ -117,7 +119,10 @@ def _scaled_joint(joint: Joint, length: float, mass: float) -> Joint:
         "slip_speed": joint.slip_speed * length ** (power - 0.5),
         "stiffness": joint.stiffness * mass * length ** (1.0 - 2.0 * v),
         "effort_limit": joint.effort_limit * mass * length ** (1.0 - v),
-        "velocity_limit": joint.velocity_limit * length ** (v - 0.5),
+        **{
+            limit: getattr(joint, limit) * length ** (v - power)
+            for limit, power in zip(RATE_LIMITS, RATE_POWERS, strict=True)
+        },
         "rest": joint.rest * length**q,
         "lower": joint.lower * length**q,
         "upper": joint.upper * length**q,

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.execute import one_line
 from dalembert.model import Frame, Model
+from dalembert.model.joints.joint import RATE_LIMITS
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -29,6 +30,9 @@ class JointInfo(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
     velocity_limit: np.ndarray
+    acceleration_limit: np.ndarray
+    deceleration_limit: np.ndarray
+    jerk_limit: np.ndarray
     effort_limit: np.ndarray
     armature: np.ndarray
     damping: np.ndarray
@@ -75,19 +79,28 @@ class FrameInfo(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Limits of all joints: lower, upper (nq,) [rad or m], velocity, effort (nv,); infinite where there are none.
+    """Limits of all joints: lower, upper (nq,) [rad or m], the others (nv,); infinite where there are none.
 
-    A joint and those that follow it share coordinates: the tightest range and speed of them count, in the leader's
-    coordinate, and the leader's effort. Quaternions have no limits.
+    acceleration holds while the speed of a joint grows, deceleration while it falls [rad/s² or m/s²]; jerk for the rate
+    of both. A joint and those that follow it share coordinates: the tightest range and rates of them count, in the
+    leader's coordinate, and the leader's effort. Quaternions have no limits.
     """
 
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
+    acceleration: np.ndarray
+    deceleration: np.ndarray
+    jerk: np.ndarray
 
     def __repr__(self) -> str:
         return one_line(self)
+
+    @property
+    def steepest(self) -> np.ndarray:
+        """(nv,): the rate of change of the speed that is allowed both up and down [rad/s² or m/s²]."""
+        return np.minimum(self.acceleration, self.deceleration)
 
 
 @dataclass(frozen=True)
@@ -138,16 +151,19 @@ def frame_info(model: Model, frame: Frame) -> FrameInfo:
 def limits(model: Model) -> Limits:
     """The limits of all joints of a model."""
     lower, upper = np.full(model.nq, -np.inf), np.full(model.nq, np.inf)
-    velocity, effort = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    effort = np.full(model.nv, np.inf)
+    rates = {limit: np.full(model.nv, np.inf) for limit in RATE_LIMITS}
     for body in model.bodies:
         joint = body.joint
         for i, *_ in joint.lines:
             place = body.q.start + i
             lower[place], upper[place] = max(lower[place], joint.lower[i]), min(upper[place], joint.upper[i])
-        velocity[body.v] = np.minimum(velocity[body.v], joint.velocity_limit)
+        for limit, least in rates.items():
+            least[body.v] = np.minimum(least[body.v], getattr(joint, limit))
         if joint.mimic is None:
             effort[body.v] = np.minimum(effort[body.v], joint.effort_limit)
-    return Limits(lower, upper, velocity, effort)
+    velocity, *others = rates.values()
+    return Limits(lower, upper, velocity, effort, *others)
 
 
 def html_table(model: Model) -> str:

@@ -147,6 +147,8 @@ def excitation(
         none, none, none, none, title="excitation", robot=robot, series=series, bounds=bounds, ramp=ramp
     )
     motion, notes = _within(robot, motion, Surroundings(limits, margin, floor, clearance, allowed))
+    if np.isfinite(robot.limits.jerk).any():
+        notes.append("limits of jerk are not kept: motion.check says where they are exceeded")
     assert motion.series is not None
     condition = problem.condition_of(motion.series)
     return replace(motion, condition=condition, log=tuple(notes)).resampled(rate)

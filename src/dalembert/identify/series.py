@@ -47,7 +47,8 @@ def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, 
     low, high = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * UNLIMITED, -UNLIMITED)), high
     high = np.where(np.isfinite(high), high, low + 2 * UNLIMITED)
     fast = np.minimum(fast, np.inf if velocity is None else np.broadcast_to(velocity, fast.shape))
-    slope = np.broadcast_to(np.inf if acceleration is None else acceleration, fast.shape).astype(float)
+    steepest = robot.limits.steepest
+    slope = np.minimum(steepest, np.inf if acceleration is None else np.broadcast_to(acceleration, fast.shape))
     for what, most in (("velocity", fast), ("acceleration", slope)):
         if not np.all(most > 0.0):
             name = names[int(np.argmin(most > 0.0))]

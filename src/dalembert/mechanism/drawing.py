@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import ModelBuilder
+from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Inertia, Pose
 
 from .build import points_of
@@ -20,7 +21,7 @@ from .stated import compliance_stated, inertia_stated, lift_stated, place_stated
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
 SQUARE = 1e-9  # cosine of the angle between axes that are at right angles
-VALUES = ("lower", "upper", "friction", "armature", "velocity_limit", "effort_limit")
+VALUES = ("lower", "upper", "friction", "armature", *LIMITS)
 
 
 class Drawing:

@@ -82,8 +82,9 @@ class ModelBuilder:
         mimic: (leading joint, ratio, offset) makes the joint follow another one, added before or after it: its
         coordinate is ratio · q(leader) + offset and is not part of q. Both need one coordinate.
         fields: of the joint: armature damping friction slip_speed stiffness rest lower upper velocity_limit
-        effort_limit, as in `Joint`, and those of its type: axis (3,) in the joint frame (default z); axis2 (3,) of a
-        universal joint, in the body (default x); pitch [m/rad] of a screw.
+        acceleration_limit deceleration_limit jerk_limit effort_limit, as in `Joint`, and those of its type: axis (3,)
+        in the joint frame (default z); axis2 (3,) of a universal joint, in the body (default x); pitch [m/rad] of a
+        screw.
         """
         where = f"body {name!r}"
         self._check_new(where, name)

@@ -18,7 +18,7 @@ INSTANTS = 2000  # at which torques, and velocities of joints with quaternions, 
 JUMP = 1e-3  # share of the largest rate that a rate may jump by between pieces, for rounding of short ones
 LISTED = 3  # joints named in a note
 FINER = 20  # instants around a peak for the second look
-UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
+UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "deceleration": "/s²", "jerk": "/s³"}
 
 
 class Violation(NamedTuple):
@@ -65,19 +65,28 @@ def check(
     *,
     velocity: Any = None,
     acceleration: Any = None,
+    deceleration: Any = None,
     jerk: Any = None,
     torque: Any = None,
 ) -> Check:
-    """Whether a motion keeps to the limits of a robot: position, velocity and torque; and to further ones.
+    """Whether a motion keeps to the limits of a robot: position, velocity, acceleration, deceleration, jerk, torque.
 
-    velocity, acceleration, jerk, torque: a number or (nv,), instead of the robot's. Extremes of polynomials and
-    series are exact; torques, and rates of joints with quaternions, are computed at 2000 instants and finer about
-    their peaks. Without a robot, only what is passed is checked. Limits of the motion's own, such as those of rotors,
-    are checked too.
+    velocity, acceleration, deceleration (by default as a stated acceleration), jerk, torque: a number or (nv,), instead
+    of the robot's. Extremes of polynomials and series are exact; torques, rates of joints with quaternions, and
+    accelerations whose limit is another one while the speed falls, are computed at 2000 instants and finer about their
+    peaks. Without a robot, only what is passed is checked. Limits of the motion's own, such as those of rotors, are
+    checked too.
     """
     mover = robot if robot is not None else motion.robot
     names = freedom_names(mover, motion.nv)
-    chosen = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk, "torque": torque}
+    falling = acceleration if deceleration is None else deceleration
+    chosen = {
+        "velocity": velocity,
+        "acceleration": acceleration,
+        "deceleration": falling,
+        "jerk": jerk,
+        "torque": torque,
+    }
     limits = {name: per_freedom("check", name, x, names) for name, x in chosen.items() if x is not None}
     if mover is None and not limits:
         raise DalembertError("check: there is nothing to check: pass robot=…, or limits such as velocity=…")
@@ -85,28 +94,61 @@ def check(
     violations, notes = motion.further_violations(), []
     if mover is not None:
         motion.of(mover, "check")
-        limits = {"velocity": mover.limits.velocity, "torque": mover.limits.effort} | limits
+        stated = mover.limits._asdict()
+        limits = {name: stated["effort" if name == "torque" else name] for name in chosen} | limits
         units = tuple(u for body in mover.model.independent for u in body.joint.units)
         violations += positions(motion, mover, names, units)
         notes += _unstated(mover, limits, names)
-    for order, what in enumerate(("velocity", "acceleration", "jerk"), start=1):
-        if what in limits and np.isfinite(limits[what]).any():
-            violations += _rates(motion, what, order, limits[what], names, units)
-    for order, what in enumerate(("velocity", "acceleration", "jerk")):
-        if what in limits and isinstance(motion, PolynomialMotion):
-            violations += _jumps(motion, what, order, limits[what], names)
+    bounded, one_way = _per_order(limits, motion.nv)
+    for order, (what, limit) in enumerate(bounded.items(), start=1):
+        if np.isfinite(limit).any():
+            violations += _rates(motion, what, order, limit, names, units)
+            if isinstance(motion, PolynomialMotion):
+                violations += _jumps(motion, what, order - 1, limit, names)
+    if one_way:
+        violations += _one_way(motion, one_way, names, units)
+        notes.append(f"limits of acceleration unlike those of deceleration are sampled at {INSTANTS} instants")
     quaternions = mover is not None and not mover.model.flat
     if quaternions and {"velocity", "acceleration"} & set(limits):
         notes.append(f"rates of joints with quaternions are sampled at {INSTANTS} instants")
-        if "jerk" in limits and not isinstance(motion, PolynomialMotion):
+        if np.isfinite(bounded["jerk"]).any() and not isinstance(motion, PolynomialMotion):
             notes.append("the jerk of joints with quaternions is not checked")
-    if mover is not None and "torque" in limits and np.isfinite(limits["torque"]).any():
+    if mover is not None and np.isfinite(limits["torque"]).any():
         if mover.model.closures:
             notes.append("torques are not checked: the robot has loops")
         else:
             violations += _torques(motion, mover, limits["torque"], names, units)
             notes.append(f"torques are computed at {INSTANTS} instants, and finer about their peaks")
     return Check(tuple(violations), tuple(notes))
+
+
+def _per_order(limits: dict[str, np.ndarray], nv: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Limits (nv,) of velocity, acceleration and jerk that hold always; and, where a joint may speed up otherwise than
+    slow down, its limits of both."""
+    none = np.full(nv, np.inf)
+    up, down = limits.get("acceleration", none), limits.get("deceleration", none)
+    always = {"velocity": limits.get("velocity", none), "acceleration": up, "jerk": limits.get("jerk", none)}
+    unlike = up != down
+    if not unlike.any():
+        return always, {}
+    one_way = {"acceleration": np.where(unlike, up, np.inf), "deceleration": np.where(unlike, down, np.inf)}
+    return always | {"acceleration": np.where(unlike, np.inf, up)}, one_way
+
+
+def _one_way(
+    motion: Motion, limits: dict[str, np.ndarray], names: tuple[str, ...], units: tuple[str, ...]
+) -> list[Violation]:
+    """Accelerations beyond a limit that holds only while the speed grows, or only while it falls."""
+    violations = []
+    still = SLACK * np.abs(_peaks(motion, motion.v)[0])  # speeds that are rounding, at an end at rest
+    for what, sign in (("acceleration", 1.0), ("deceleration", -1.0)):
+
+        def counted(t: np.ndarray, sign: float = sign) -> np.ndarray:
+            v, a = motion.v(t), motion.a(t)
+            return np.where((sign * v * a > 0.0) & (np.abs(v) > still), a, 0.0)
+
+        violations += _beyond(what, *_peaks(motion, counted), limits[what], names, units)
+    return violations
 
 
 def _unstated(robot: Robot, limits: dict[str, np.ndarray], names: tuple[str, ...]) -> list[str]:
@@ -152,6 +194,13 @@ def _rates(
         sampled, sampled_time = _peaks(motion, sampled_rates[order - 1])
         unknown = np.isnan(value)
         value, time = np.where(unknown, sampled, value), np.where(unknown, sampled_time, time)
+    return _beyond(what, value, time, limit, names, units)
+
+
+def _beyond(
+    what: str, value: np.ndarray, time: np.ndarray, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
+) -> list[Violation]:
+    """The freedoms whose peak (nv,) exceeds its limit (nv,)."""
     return [
         Violation(what, names[k], float(time[k]), float(value[k]), float(np.copysign(limit[k], value[k])), unit)
         for k, unit in enumerate(f"{u}{UNITS[what]}" if u else "" for u in units)

@@ -14,7 +14,7 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .motion import PolynomialMotion
-from .points import configuration, freedom_names, per_freedom, positive
+from .points import allowed, configuration, freedom_names, per_freedom, positive
 from .polynomials import Polynomials
 
 STILL = 1e-14  # a change of coordinates below this is none
@@ -48,8 +48,8 @@ def trapezoid(
 ) -> PolynomialMotion:
     """From rest to rest at constant acceleration, constant velocity, constant deceleration; all joints together.
 
-    velocity, acceleration: limits, a number or (nv,) [rad/s, rad/s² or m]; velocity by default that of the robot.
-    duration [s]: default the shortest that the limits allow.
+    velocity, acceleration: limits, a number or (nv,) [rad/s, rad/s² or m]; by default those of the robot, of
+    acceleration and deceleration the lower one. duration [s]: default the shortest that the limits allow.
     """
     start, step, names = _way("trapezoid", q0, q1, robot)
     if not _moves(step):
@@ -75,14 +75,14 @@ def s_curve(
 ) -> PolynomialMotion:
     """From rest to rest with limited jerk: up to seven pieces, all joints together; the acceleration is continuous.
 
-    velocity, acceleration, jerk: limits, a number or (nv,) [rad/s, rad/s², rad/s³ or m]; velocity by default that of
-    the robot. duration [s]: default the shortest that the limits allow.
+    velocity, acceleration, jerk: limits, a number or (nv,) [rad/s, rad/s², rad/s³ or m]; by default those of the robot,
+    of acceleration and deceleration the lower one. duration [s]: default the shortest that the limits allow.
     """
     start, step, names = _way("s_curve", q0, q1, robot)
     if not _moves(step):
         return _held("s_curve", start, step, duration, robot)
     V, A = _shares("s_curve", step, names, robot, velocity, acceleration)
-    J = _share("s_curve", "jerk", jerk, step, names)
+    J = _share("s_curve", "jerk", allowed("jerk", jerk, robot), step, names)
     ramp, hold, cruise = _seven(V, A, J)
     lengths = np.array([ramp, hold, ramp, cruise, ramp, hold, ramp])
     signs = np.array([1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0])
@@ -146,8 +146,7 @@ def _share(where: str, name: str, limit: Any, step: np.ndarray, names: tuple[str
 def _shares(
     where: str, step: np.ndarray, names: tuple[str, ...], robot: Robot | None, velocity: Any, acceleration: Any
 ) -> tuple[float, float]:
-    if velocity is None and robot is not None:
-        velocity = robot.limits.velocity
+    velocity, acceleration = allowed("velocity", velocity, robot), allowed("steepest", acceleration, robot)
     return _share(where, "velocity", velocity, step, names), _share(where, "acceleration", acceleration, step, names)
 
 

@@ -10,7 +10,7 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .motion import PolynomialMotion
-from .points import configuration, freedom_names, per_freedom
+from .points import allowed, configuration, freedom_names, per_freedom
 from .polynomials import Polynomials, hermite
 
 MERGED = 1e-12  # s: instants this near to each other are one
@@ -23,15 +23,16 @@ def online(
     target: Any,
     *,
     velocity: Any = None,
-    acceleration: Any,
-    jerk: Any,
+    acceleration: Any = None,
+    jerk: Any = None,
     target_velocity: Any = None,
     robot: Robot | None = None,
 ) -> PolynomialMotion:
     """The fastest motion from the state q, v, a (n,) to rest, or to a velocity, at a target (n,), with limited jerk.
 
-    velocity, acceleration, jerk: limits, a number or (n,) [rad/s …]; velocity by default that of the robot. For targets
-    that change while the robot moves: ask again from where it is. A state beyond the limits is braked first.
+    velocity, acceleration, jerk: limits, a number or (n,) [rad/s …]; by default those of the robot, of acceleration and
+    deceleration the lower one. For targets that change while the robot moves: ask again from where it is. A state
+    beyond the limits is braked first.
     Needs the package ruckig.
     """
     try:
@@ -43,8 +44,6 @@ def online(
     start, end = configuration("online", "q", q, robot), configuration("online", "target", target, robot)
     n = len(start)
     names = freedom_names(robot, n)
-    if velocity is None and robot is not None:
-        velocity = robot.limits.velocity
     task = ruckig.InputParameter(n)
     task.current_position, task.target_position = start.tolist(), end.tolist()
     still = np.zeros(n)
@@ -57,7 +56,12 @@ def online(
         if numbers.shape != (n,) or end.shape != (n,):
             raise DalembertError(f"online: {name} has {len(numbers)} numbers and target {len(end)}, expected {n}")
         setattr(task, field, numbers.tolist())
-    for name, limit in (("velocity", velocity), ("acceleration", acceleration), ("jerk", jerk)):
+    for name, of_robot, limit in (
+        ("velocity", "velocity", velocity),
+        ("acceleration", "steepest", acceleration),
+        ("jerk", "jerk", jerk),
+    ):
+        limit = allowed(of_robot, limit, robot)
         if limit is None:
             raise DalembertError(f"online: what {name} is allowed? pass {name}=…")
         setattr(task, f"max_{name}", per_freedom("online", name, limit, names).tolist())

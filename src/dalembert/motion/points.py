@@ -70,6 +70,14 @@ def per_freedom(where: str, name: str, x: Any, names: tuple[str, ...]) -> np.nda
     return values
 
 
+def allowed(name: str, limit: Any, robot: Robot | None) -> Any:
+    """The limit that is passed, else that of the robot by its name in `robot.limits`; None where neither states one."""
+    if limit is not None or robot is None:
+        return limit
+    stated = getattr(robot.limits, name)
+    return stated if np.isfinite(stated).any() else None
+
+
 def freedom_names(robot: Robot | None, n: int) -> tuple[str, ...]:
     """The name of each freedom in errors."""
     return _numbered(n) if robot is None else robot.model.freedom_names

@@ -15,7 +15,7 @@ from . import reachable
 from .along import HOLDS, AlongPath, Columns
 from .check import positions
 from .motion import PolynomialMotion
-from .points import configurations, freedom_names, per_freedom
+from .points import allowed, configurations, freedom_names, per_freedom
 from .polynomials import Polynomials
 from .splines import straight, via
 
@@ -29,7 +29,8 @@ SETTLING = 3  # of them, first, that follow the speed that viscous friction depe
 class Limits:
     """Limits of a motion: velocity, acceleration, jerk, torque: a number or (nv,); None: no limit.
 
-    With a robot, its limits of velocity and effort take the place of None; np.inf lifts them.
+    With a robot, its limits take the place of None, for acceleration the lower one of its acceleration and
+    deceleration; np.inf lifts them.
     """
 
     velocity: Any = None
@@ -90,7 +91,7 @@ def time_optimal(route: Any, limits: Limits | Robot, *, grid: int = GRID) -> Pol
 
     route: points (k, nq), or a motion whose path is followed (`motion.path`, `via`, `spline` …); where its direction
     jumps, the robot stops. limits: `motion.Limits(velocity=…, acceleration=…, jerk=…, torque=…, robot=…)`, or a robot
-    for its limits of velocity and torque. grid: number of intervals, at least: the finer, the nearer to the shortest
+    for its limits. grid: number of intervals, at least: the finer, the nearer to the shortest
     time. Limits of velocity and acceleration hold at every instant by construction; torques, and rates of joints with
     quaternions, are checked at ten instants of each interval and drawn in until they hold there. With a limit of jerk,
     the motion is sought by another method (`third_order`), and slowed down as a whole by the last few parts in 1e4 that
@@ -146,14 +147,11 @@ def _bounds(limits: Limits, line: PolynomialMotion) -> Bounds:
     if robot is not None:
         line.of(robot, "time_optimal")
     names = freedom_names(robot, line.nv)
-    velocity, torque = limits.velocity, limits.torque
-    if robot is not None:
-        velocity = robot.limits.velocity if velocity is None else velocity
-        torque = robot.limits.effort if torque is None else torque
-    chosen = (("velocity", velocity), ("acceleration", limits.acceleration), ("jerk", limits.jerk), ("torque", torque))
+    of_robot = {"velocity": "velocity", "acceleration": "steepest", "jerk": "jerk", "torque": "effort"}
+    chosen = {name: allowed(word, getattr(limits, name), robot) for name, word in of_robot.items()}
     none = np.full(line.nv, np.inf)
-    bounds = Bounds(*(none if x is None else per_freedom("time_optimal", name, x, names) for name, x in chosen))
-    if robot is None and torque is not None:
+    bounds = Bounds(*(none if x is None else per_freedom("time_optimal", name, x, names) for name, x in chosen.items()))
+    if robot is None and limits.torque is not None:
         raise DalembertError("time_optimal: limits of torque need the robot: Limits(…, robot=robot)")
     if np.isinf(bounds.acceleration).all() and np.isinf(bounds.torque).all():
         raise DalembertError("time_optimal: no joint has a limit of acceleration or torque: pass one in Limits(…)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Container, Set
 from typing import TypeAlias
 
@@ -9,7 +11,7 @@ import numpy as np
 from lxml import etree
 
 from dalembert.errors import unknown
-from dalembert.spatial import Pose
+from dalembert.spatial import Pose, so3
 
 from ..diagnosis import report_angles
 from ..ledger import Ledger
@@ -26,6 +28,9 @@ class _Anything:
 
 
 ANYTHING = _Anything()
+FIRST, NEWEST = (1, 0), (1, 2)  # versions of URDF that are read
+QUATERNIONS, CAPSULES, FURTHER_LIMITS = (1, 1), (1, 1), (1, 2)  # versions that brought them
+VERSION = re.compile(r"\s*1\.(\d{1,3})\s*")
 HARMLESS = {"name", "visual", "collision", "material", "calibration", "safety_controller", "scale", "filename"}
 
 
@@ -37,16 +42,60 @@ def single(document: Document, parent: Element, tag: str, ledger: Ledger) -> Ele
     return matches[0] if matches else None
 
 
+def version_of(document: Document) -> tuple[int, int]:
+    """The version of URDF that <robot version="x.y"> states; 1.0 where it states none, or one that ROS refuses."""
+    match = VERSION.fullmatch(document.root.get("version", ""))
+    return FIRST if match is None else (1, int(match[1]))
+
+
+def check_version(document: Document, ledger: Ledger) -> None:
+    """Log a version that is not one of URDF; raise at a later major version."""
+    stated = document.root.get("version")
+    if stated is None:
+        return
+    where, what = document.where(document.root), f'version="{stated[:20]}"'
+    if VERSION.fullmatch(stated) is None:
+        major = re.match(r"\s*(\d+)(\.|\s*\Z)", stated)
+        if major is not None and major[1].lstrip("0") not in ("", "1"):
+            raise document.error(document.root, f'{what} is not read yet, expected "1.0" to "1.2"; export it as 1.2')
+        ledger.warning(where, f"{what} is not a version of URDF such as 1.2; ROS refuses the file", "taken as 1.0")
+    elif version_of(document) > NEWEST:
+        ledger.warning(where, f"{what} is newer than 1.2, the last that is read", "words that came later are not used")
+
+
 def origin(document: Document, parent: Element, ledger: Ledger) -> Pose:
-    """The <origin xyz rpy> of an element: its pose in its parent's frame; identity when absent."""
+    """The <origin xyz rpy> of an element, or <origin xyz quat_xyzw>: its pose in its parent's frame, or identity."""
     element = single(document, parent, "origin", ledger)
     if element is None:
         return Pose.identity()
     cure = "not used: state the pose by xyz and rpy"
-    report_unknown(document, element, ledger, tags=set(), attributes={"xyz", "rpy"}, physical=ANYTHING, cure=cure)
+    known = {"xyz", "rpy"} | ({"quat_xyzw"} & set(map(str, element.attrib)))
+    report_unknown(document, element, ledger, tags=set(), attributes=known, physical=ANYTHING, cure=cure)
     xyz, rpy = document.triple(element, "xyz"), document.triple(element, "rpy")
+    if (R := _rotation(document, element, ledger)) is not None:
+        return Pose(R, np.array(xyz))
     report_angles(ledger, document.where(element), rpy)
     return Pose.from_xyz_rpy(xyz, rpy) if any(rpy) else Pose(np.eye(3), np.array(xyz))
+
+
+def _rotation(document: Document, origin: Element, ledger: Ledger) -> np.ndarray | None:
+    """The rotation (3, 3) that `quat_xyzw` states, a word of URDF 1.1; None without it."""
+    if origin.get("quat_xyzw") is None:
+        return None
+    where = document.where(origin)
+    if version_of(document) < QUATERNIONS:
+        what = "quat_xyzw, a word of URDF 1.1, in a file of version 1.0"
+        ledger.warning(where, what, 'not used, as in ROS: write <robot version="1.1">, or state rpy')
+        return None
+    if origin.get("rpy") is not None:
+        raise document.error(origin, "rpy and quat_xyzw both state the rotation; remove one of them")
+    x, y, z, w = document.numbers(origin, "quat_xyzw", 4)
+    length = math.hypot(x, y, z, w)
+    if length < 1e-9:
+        raise document.error(origin, "quat_xyzw has length 0; write a unit quaternion, 0 0 0 1 for no rotation")
+    if abs(length - 1.0) > 1e-3:
+        ledger.warning(where, f"quat_xyzw has length {length:g}, expected 1", "normalised")
+    return so3.from_quaternion(np.array([w, x, y, z]) / length)
 
 
 def report_unknown(

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import unknown
 from dalembert.model import KINDS
+from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Pose
 
 from ..xml import LARGEST, Document
@@ -22,15 +23,7 @@ SCALAR = (
     "stiffness",
     "rest",
 )  # of a joint with one coordinate; URDF has the others
-MANY = (
-    *SCALAR,
-    "damping",
-    "friction",
-    "lower",
-    "upper",
-    "velocity_limit",
-    "effort_limit",
-)  # of planar and floating
+MANY = (*SCALAR, "damping", "friction", "lower", "upper", *LIMITS)  # of planar and floating
 ROBOT = {"base", "gravity", "xyz", "rpy", "held_by", *MANY}
 
 

@@ -15,13 +15,14 @@ from ..ledger import Ledger
 from ..resources import Resources
 from ..xml import Document, children, tag_of
 from .capsules import with_capsules
-from .elements import Element, origin, report_unknown, single
+from .elements import CAPSULES, Element, origin, report_unknown, single, version_of
 from .extras import CONTACT
 
 ROLES = {"visual", "collision"}
 SHAPES = {"box": {"size"}, "sphere": {"radius"}, "cylinder": {"radius", "length"}, "capsule": {"radius", "length"}}
 Color: TypeAlias = tuple[float, float, float, float]
 
+KEPT = 'kept; ROS passes over it, unless the file says <robot version="1.1">'
 LEFT_OUT = "left out of the geometry, which dynamics does not use"
 
 
@@ -73,6 +74,8 @@ class GeometryReader:
             ledger.count(document.where(shape), f"<{tag}> is not a shape of URDF", LEFT_OUT)
             return None
         report_unknown(document, shape, ledger, tags=set(), attributes=SHAPES[tag], physical=set())
+        if tag == "capsule" and version_of(document) < CAPSULES:
+            ledger.count(document.where(shape), "<capsule>, a word of URDF 1.1, in a file of version 1.0", KEPT)
         sizes: dict[str, float] = {}
         if tag == "box":
             document.text(shape, "size")

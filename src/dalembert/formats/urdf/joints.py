@@ -13,7 +13,7 @@ from dalembert.spatial import Pose
 
 from ..ledger import Ledger
 from ..xml import LARGEST, Document, children, tag_of
-from .elements import ANYTHING, Element, origin, report_unknown, single
+from .elements import ANYTHING, FURTHER_LIMITS, Element, origin, report_unknown, single, version_of
 from .extension import read_effects
 
 # URDF type -> joint kind of the model, and whether it has one coordinate (so that limits and dynamics have a meaning).
@@ -25,6 +25,8 @@ KINDS = {
     "floating": ("free", False),
     "planar": ("planar", False),
 }
+RATES = {"velocity": "velocity_limit", "effort": "effort_limit"}
+FURTHER = {"acceleration": "acceleration_limit", "deceleration": "deceleration_limit", "jerk": "jerk_limit"}
 CHILDREN = {
     "origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller", "dalembert"
 }  # fmt: skip
@@ -133,24 +135,33 @@ def _axis(document: Document, joint: Element, ledger: Ledger) -> tuple[float, fl
 
 
 def _limits(document: Document, joint: Element, kind: str, ledger: Ledger) -> dict[str, Any]:
-    """<limit>: position range, effort and velocity; absent ones are unlimited, and logged."""
+    """<limit>: position range, effort and rates; absent ones are unlimited, and logged.
+
+    A missing deceleration is that of acceleration.
+    """
     element = single(document, joint, "limit", ledger)
     if element is None:
         if kind != "continuous":
             ledger.info(document.where(joint), f"the {kind} joint has no <limit>, which URDF demands", "unlimited")
         return {}
     where = f"{document.where(element)} of joint '{joint.get('name')}'"
-    known = {"lower", "upper", "effort", "velocity"}
+    known = {"lower", "upper", *RATES, *FURTHER}
     report_unknown(document, element, ledger, tags=set(), attributes=known, physical=set())
     limits: dict[str, Any] = {}
-    for attribute, field in (("effort", "effort_limit"), ("velocity", "velocity_limit")):
+    for attribute, field in (RATES | FURTHER).items():
         value = _limit(document, element, attribute)
+        if attribute in FURTHER and element.get(attribute) is None:
+            continue
+        if attribute in FURTHER and version_of(document) < FURTHER_LIMITS:
+            what = f"{attribute} limit, a word of URDF 1.2, in a file of an earlier version"
+            ledger.warning(where, what, 'not used, as in ROS: write <robot version="1.2">')
+            continue
         if value is not None and value < 0.0:
             ledger.warning(where, f"{attribute} limit is negative ({value:g})", "taken as unlimited")
         elif value is None and element.get(attribute) is None:
             ledger.info(where, f"no {attribute} limit", "unlimited")
         else:
-            limits[field] = value
+            limits[field] = math.inf if value is None else value
     stated = [attribute for attribute in ("lower", "upper") if element.get(attribute) is not None]
     if kind == "continuous":
         if stated:
@@ -162,14 +173,18 @@ def _limits(document: Document, joint: Element, kind: str, ledger: Ledger) -> di
 def _range(
     document: Document, joint: Element, element: Element, stated: list[str], ledger: Ledger
 ) -> dict[str, float | None]:
-    """Lower and upper position limits; URDF's default for a missing one is 0."""
+    """Lower and upper position limits; the default for a missing one is 0, from URDF 1.2 on none."""
     where = f"{document.where(element)} of joint '{joint.get('name')}'"
     if not stated:
         ledger.info(where, "no lower and upper limit; URDF's defaults 0 and 0 would lock the joint", "unlimited")
         return {}
+    default = None if version_of(document) >= FURTHER_LIMITS else 0.0
     for missing in {"lower", "upper"} - set(stated):
-        ledger.info(where, f"no {missing} limit", "taken as 0, the default of URDF")
-    lower, upper = (_limit(document, element, attribute, 0.0) for attribute in ("lower", "upper"))
+        if default is None:
+            ledger.warning(where, f"no {missing} limit, which URDF 1.2 demands", "unlimited on that side")
+        else:
+            ledger.info(where, f"no {missing} limit", "taken as 0, the default of URDF")
+    lower, upper = (_limit(document, element, attribute, default) for attribute in ("lower", "upper"))
     if lower is not None and upper is not None and lower > upper:
         raise document.error(
             element, f"lower limit {lower:g} of joint '{joint.get('name')}' is above upper limit {upper:g}; swap them"

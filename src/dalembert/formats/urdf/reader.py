@@ -24,7 +24,7 @@ from dalembert.spatial import Inertia
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
 from ..xml import Document, children, parse, tag_of
-from .elements import Element, extension
+from .elements import Element, check_version, extension
 from .extension import BASES, ROBOT, Stated, read_stated
 from .extras import read_extras
 from .geometry import GeometryReader, report_materials
@@ -67,6 +67,7 @@ def read_document(
         raise unknown("mimic option", mimic, MIMICS, "read_urdf")
     ledger = Ledger()
     _check_root(document)
+    check_version(document, ledger)
     read_extras(document, ledger)
     shapes = GeometryReader(document, ledger)
     links = {name: read_link(document, element, shapes, ledger) for name, element in _named(document, "link").items()}

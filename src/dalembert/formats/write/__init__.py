@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dalembert.errors import DalembertError
 from dalembert.files import write_text
 from dalembert.model import Model
+from dalembert.model.joints.joint import RATE_LIMITS
 
 from ..ledger import Finding
 from .dh import comment, to_dh
@@ -68,6 +71,10 @@ def write(
     stated = [body.joint.name for body in model.bodies if body.joint.motor is not None]
     for name in stated if ending != ".urdf" else ():
         losses.note("joint", name, f"{LANGUAGES[ending]} cannot say of a joint whether it has a motor", "left out")
+    for body in model.bodies if ending in (".xml", ".sdf") else ():
+        if np.any(np.isfinite([getattr(body.joint, limit) for limit in RATE_LIMITS[1:]])):
+            what = f"{LANGUAGES[ending]} has no limits of acceleration and jerk"
+            losses.note("joint", body.joint.name, what, "left out")
     head = [f"Robot {model.name!r}, written by {generator}.", *notes]
     files = Package(package, text)
     if ending in XML:

@@ -19,7 +19,7 @@ from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from .dh_frames import Line, frames, row
-from .layout import UniqueNames, single
+from .layout import UniqueNames, further_limits, single
 from .losses import Losses
 from .shapes import Package, standing_in
 from .text import number, tidied
@@ -136,6 +136,9 @@ class _Table:
         values = {"a": lengths[0], "alpha": angles[0], "d": lengths[1], "theta": angles[1]}
         lines += [f"{key} = {number(value)}" for key, value in values.items()]
         limits = {key: getattr(joint, field)[0] for key, field in LIMITS.items()}
+        limits |= further_limits(joint)
+        if np.isinf(limits.get("deceleration", 0.0)):
+            self.losses.note("joint", joint.name, "a DH table bounds deceleration with acceleration", "as acceleration")
         lines += [f"{key} = {number(value)}" for key, value in limits.items() if np.isfinite(value)]
         effects = {key: getattr(joint, key)[0] for key in ("armature", "damping", "friction", "stiffness")}
         lines += [f"{key} = {number(value)}" for key, value in effects.items() if value]

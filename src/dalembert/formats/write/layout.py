@@ -12,6 +12,7 @@ from dalembert.model.joints import Step
 from dalembert.model.joints.joint import snapped
 from dalembert.spatial import Pose
 
+from ..urdf.joints import FURTHER
 from .text import tidied
 
 
@@ -111,6 +112,13 @@ class UniqueNames:
 def single(joint: Joint) -> Step:
     """A joint of the model, unchanged."""
     return Step(joint.uncoupled, joint.mimic)
+
+
+def further_limits(joint: Joint) -> dict[str, float]:
+    """Limits of acceleration and jerk of a joint of one freedom, by their words; deceleration where it differs."""
+    values = {word: float(getattr(joint, field)[0]) for word, field in FURTHER.items()}
+    differs = values["deceleration"] != values["acceleration"]
+    return {word: x for word, x in values.items() if (differs if word == "deceleration" else np.isfinite(x))}
 
 
 def in_row(joint: Joint, names: UniqueNames) -> list[Step]:

@@ -12,11 +12,12 @@ from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
 from dalembert.model.joints import AxisJoint, Step
+from dalembert.model.joints.joint import LIMITS
 from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf.extension import MANY
-from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
+from .layout import Item, UniqueNames, contents, further_limits, in_row, row_in_words, single
 from .losses import Losses
 from .shapes import Package, standing_in, stated_scale, without_capsules
 from .text import Element, add, number, numbers, tidied
@@ -168,12 +169,16 @@ class _Urdf:
 
     def _limits(self, element: Element, joint: Joint) -> None:
         """<limit>, which URDF demands of revolute and prismatic joints: the largest double means none."""
-        effort, velocity = number(joint.effort_limit[0]), number(joint.velocity_limit[0])
+        further = {word: number(value) for word, value in further_limits(joint).items()}
+        if further:
+            self.root.set("version", "1.2")
+            what = f"limits of {', '.join(further)}, words of URDF 1.2"
+            self.losses.note("joint", joint.name, what, "the file states that version, which older readers refuse")
+        rates = {"effort": number(joint.effort_limit[0]), "velocity": number(joint.velocity_limit[0])} | further
         if joint.limited:
-            limits = {"lower": number(joint.lower[0]), "upper": number(joint.upper[0])}
-            add(element, "limit", **limits, effort=effort, velocity=velocity)
-        elif np.isfinite(joint.effort_limit[0]) or np.isfinite(joint.velocity_limit[0]):
-            add(element, "limit", effort=effort, velocity=velocity)
+            add(element, "limit", lower=number(joint.lower[0]), upper=number(joint.upper[0]), **rates)
+        elif any(np.isfinite(getattr(joint, limit)[0]) for limit in LIMITS):
+            add(element, "limit", **rates)
 
     # ---- links
 
@@ -250,6 +255,7 @@ def _origin(X: Pose) -> dict[str, str]:
 def _differing(joint: Joint, fields: tuple[str, ...]) -> dict[str, str]:
     """The fields of the joint that differ from their defaults."""
     plain: Any = type(joint)(name=joint.name)
+    plain = plain.with_values(deceleration_limit=joint.acceleration_limit)
     return {
         field: numbers(np.atleast_1d(getattr(joint, field)))
         for field in fields

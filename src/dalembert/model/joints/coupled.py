@@ -11,7 +11,7 @@ from dalembert.spatial import Pose
 
 from ..charts import Line
 from .derived import Derived
-from .joint import Joint, Mimic
+from .joint import RATE_LIMITS, Joint, Mimic
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,7 +41,7 @@ class Coupled(Derived):
             "rest": (joint.rest - self.offset) / ratio,
             "lower": np.minimum(*ends),
             "upper": np.maximum(*ends),
-            "velocity_limit": joint.velocity_limit / size,
+            **{limit: getattr(joint, limit) / size for limit in RATE_LIMITS},
             "effort_limit": size * joint.effort_limit,
             "motor": joint.motor,
         }

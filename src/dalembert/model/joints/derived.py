@@ -24,5 +24,8 @@ class Derived(Joint):
     lower: Any = field(init=False)
     upper: Any = field(init=False)
     velocity_limit: Any = field(init=False)
+    acceleration_limit: Any = field(init=False)
+    deceleration_limit: Any = field(init=False)
+    jerk_limit: Any = field(init=False)
     effort_limit: Any = field(init=False)
     motor: bool | None = field(init=False)

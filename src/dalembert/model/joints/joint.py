@@ -19,6 +19,8 @@ from ..content import SHOWN
 # Rounding π/2 leaves cosines of some 1e-16 where the author meant 0; as exact zeros they vanish from traced code.
 SNAP = 4 * np.finfo(float).eps
 LENGTH_FIELD = {"length": 1}  # metadata of a joint's field that is a length: it grows with the robot
+RATE_LIMITS = ("velocity_limit", "acceleration_limit", "deceleration_limit", "jerk_limit")
+LIMITS = (*RATE_LIMITS, "effort_limit")  # one number for each freedom; infinite where there is none
 MOTION_METHODS = ("pose", "subspace", "bias", "charts")
 
 
@@ -105,6 +107,9 @@ class Joint(ABC):
     lower: Any = None  # (nq,) [rad or m]; None: unlimited
     upper: Any = None  # (nq,)
     velocity_limit: Any = None  # (nv,) [rad/s or m/s]; None: unlimited
+    acceleration_limit: Any = None  # (nv,) while the speed grows [rad/s² or m/s²]; None: unlimited
+    deceleration_limit: Any = None  # (nv,) while it falls; None: as acceleration_limit
+    jerk_limit: Any = None  # (nv,) [rad/s³ or m/s³]; None: unlimited
     effort_limit: Any = None  # (nv,) [N·m or N]; None: unlimited
     motor: bool | None = field(default=None, metadata=SHOWN)  # whether a motor drives it; None: not stated
 
@@ -128,7 +133,9 @@ class Joint(ABC):
     def __post_init__(self) -> None:
         for name in ("armature", "damping", "friction", "stiffness"):
             self._store(name, self._vector(name, self.nv), least=0.0)
-        for name in ("velocity_limit", "effort_limit"):
+        if self.deceleration_limit is None:
+            object.__setattr__(self, "deceleration_limit", self.acceleration_limit)
+        for name in LIMITS:
             self._store(name, self._vector(name, self.nv, np.inf), least=0.0, finite=False)
         self._store("slip_speed", self._vector("slip_speed", 1)[0])
         if self.motor not in (True, False, None):

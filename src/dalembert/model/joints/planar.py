@@ -10,7 +10,7 @@ from dalembert.math import cos, sin
 from dalembert.spatial import Pose, so3
 
 from ..charts import ANGLE, LENGTH
-from .joint import AxisJoint, Step, snapped
+from .joint import LIMITS, AxisJoint, Step, snapped
 from .prismatic import Prismatic
 from .revolute import Revolute
 from .stacked import stacked
@@ -66,7 +66,7 @@ class Planar(AxisJoint):
     def reversed(self) -> Planar:
         """The same about the opposite axis, sliding in axes of the other body."""
         sliding = [getattr(self, name)[:2] for name in ("armature", "damping", "friction", "stiffness")]
-        limits = [getattr(self, name)[:2] for name in ("lower", "upper", "velocity_limit", "effort_limit")]
+        limits = [getattr(self, name)[:2] for name in ("lower", "upper", *LIMITS)]
         if np.any(sliding) or np.any(np.isfinite(limits)):
             raise self._not_reversible("armature, damping, friction, springs or limits along x and y")
         return replace(self, axis=-self.axis, rest=self.reversed_state(self.rest, np.zeros(3))[0])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .joint import AxisJoint, Joint, Step
+from .joint import LIMITS, AxisJoint, Joint, Step
 
-FIELDS = ("armature", "damping", "friction", "stiffness", "velocity_limit", "effort_limit", "rest", "lower", "upper")
+FIELDS = ("armature", "damping", "friction", "stiffness", *LIMITS, "rest", "lower", "upper")
 
 
 def stacked(joint: Joint, types: Sequence[tuple[type[AxisJoint], np.ndarray]]) -> tuple[Step, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .joint import Joint
+from .joint import LIMITS, Joint
 
 ISOTROPIC = 1e-12  # relative: numbers that count as equal
 
@@ -18,5 +18,5 @@ def check_isotropic(joint: Joint) -> None:
             raise joint._not_reversible(f"{field} {values}, unequal about its axes or along them")
     if np.any(joint.friction):
         raise joint._not_reversible(f"friction {joint.friction.tolist()} along the axes of one of its bodies")
-    if np.any(np.isfinite([joint.velocity_limit, joint.effort_limit])):
-        raise joint._not_reversible("limits of speed or effort along the axes of one of its bodies")
+    if np.any(np.isfinite([getattr(joint, limit) for limit in LIMITS])):
+        raise joint._not_reversible("limits of speed, effort and the like along the axes of one of its bodies")
