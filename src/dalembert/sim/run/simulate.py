@@ -337,10 +337,9 @@ class _Simulation:
             shortest = min(shortest, DIVIDED * self.settings["step"])
         if state.t - t < shortest * (self.steps - steps):
             why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
-            laws = (
-                "; a torque law with too high gains, or evaluated too seldom, does that" if self.drive.function else ""
-            )
-            raise Trouble(state, why + laws)
+            if self.drive.function:
+                why += "; a torque law with too high gains, or evaluated too seldom, does that"
+            raise Trouble(state, why)
         self.mark = self.steps, state.t
 
     def _middle(self, state: State, stop: float) -> State:
