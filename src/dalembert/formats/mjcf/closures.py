@@ -115,7 +115,8 @@ def add_closures(
             continue  # coupled, or independent because of mimic="free"
         else:
             word = mj.mjtEq(kind).name.removeprefix("mjEQ_").lower()
-            action = 'acts with Contact(model="mujoco") and nowhere else'
+            soft = kind == int(mj.mjtEq.mjEQ_TENDON)
+            action = 'acts with Contact(model="mujoco") and nowhere else' if soft else "not used"
             ledger.warning(where, f"an equality of kind {word}", action)
 
 

@@ -109,10 +109,15 @@ def _unused(mjcf: Compiled, ledger: Ledger) -> None:
         "noslip_iterations": m.opt.noslip_iterations > 0,
         "diagexact": bool(flags & int(mj.mjtEnableBit.mjENBL_DIAGEXACT)),
         "speculative": bool(flags & int(mj.mjtEnableBit.mjENBL_SPECULATIVE)),
+        "ipc": bool(flags & int(mj.mjtEnableBit.mjENBL_IPC)),
+        "sleep": bool(flags & int(mj.mjtEnableBit.mjENBL_SLEEP)),
     }
     for name, used in names.items():
         if used:
             ledger.warning(where, f"option {name}", 'not used, not even by Contact(model="mujoco")')
+    if int(m.opt.integrator) == int(mj.mjtIntegrator.mjINT_DISCRETE):
+        action = 'not used: Contact(model="mujoco") takes the steps of Euler, which are not implicit in springs'
+        ledger.warning(where, "integrator discrete", action)
 
 
 def softness(solref: Any, solimp: Any) -> Softness:

@@ -64,6 +64,18 @@ WARNINGS = {
         "3 <joint name='j'>: a spring that is not linear.*the first one is used",
     ),
     "yield": (joint('stiffness="1" springyield="1"'), "a spring that yields"),
+    "discrete steps": (
+        mujoco(before='\n<option integrator="discrete"/>'),
+        "2 <option>: integrator discrete; otherwise not used: .* takes the steps of Euler",
+    ),
+    "speculative contacts": (
+        mujoco(before='\n<option><flag speculative="enable" sleep="enable"/></option>'),
+        "2 <option>: option speculative; otherwise not used.*\n.*option sleep; otherwise not used",
+    ),
+    "tendon that yields": (
+        mujoco(after=TENDON.format('stiffness="3" springyield="1"')),
+        "tendon 't' is not linear; otherwise the first numbers are used, without yielding",
+    ),
     "cubic damper": (joint('damping="1 2 3"'), "damping that grows with speed"),
     "flipped limits": (joint('range="30 -30"'), "the larger limit first; likely cause: flipped; otherwise unlimited"),
     "degrees": (
