@@ -34,7 +34,7 @@ OBJECTS = {
             "Wrench",
         ),
         *("Actuator", "BodyInfo", "FrameInfo", "JointInfo", "Finding", "compare", "Comparison", "Difference"),
-        *("mass_properties", "MassProperties", "register_reader", "spatial"),
+        *("mass_properties", "MassProperties", "register_reader", "register_writer", "spatial"),
     ),
     "Simulation": ("Contact", "Run", "load_run", "Rollout", "Sampled", "Event", "Interrupted", "SimulationError"),
     "Logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),

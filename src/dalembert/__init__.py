@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .functions import kinds
     from .functions.quantity import quantity
     from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-    from .loading import ModelBuilder, function, load, register_reader, robots, scene
+    from .loading import ModelBuilder, function, load, register_reader, register_writer, robots, scene
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .mechanism import Mechanism
     from .model import Actuator, AxisJoint, Joint, Model, charts
@@ -91,6 +91,7 @@ __all__ = [
     "read_trajectory",
     "register_backend",
     "register_reader",
+    "register_writer",
     "robots",
     "scene",
     "shapes",
@@ -126,7 +127,7 @@ _NAMES = {
     "formats.ledger": ("Finding",),
     "functions": ("quantity",),
     "functions.structure": ("BodyInfo", "FrameInfo", "JointInfo", "Wrench"),
-    "loading": ("ModelBuilder", "function", "load", "register_reader", "robots", "scene"),
+    "loading": ("ModelBuilder", "function", "load", "register_reader", "register_writer", "robots", "scene"),
     "logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),
     "mechanism": ("Mechanism",),
     "model": ("Actuator", "AxisJoint", "Joint", "Model"),

@@ -155,7 +155,20 @@ def register_reader(ending: str, reader: Callable[..., Any]) -> None:
     """
     from . import formats
 
-    formats.register(ending, reader)
+    formats.register_reader(ending, reader)
+
+
+def register_writer(ending: str, writer: Callable[..., Any]) -> None:
+    """Let `robot.save` write files whose names end in `ending`, such as ".robot", by a function of your own.
+
+    writer(robot, log) returns the text or the bytes of the file. It tells `log.note(kind, name, what, action)` of what
+    the file leaves out without a loss of physics, `log.change(…)` of physics that differs, an error unless
+    approximate=True, and `log.refuse(kind, name, what, cure)` of what cannot be written. It gets those options of
+    `save` that it has parameters for: geometry, package, notes. The last one registered counts.
+    """
+    from . import formats
+
+    formats.register_writer(ending, writer)
 
 
 def robots() -> tuple[str, ...]:

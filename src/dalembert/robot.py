@@ -245,7 +245,7 @@ class Robot:
         package: str | os.PathLike[str] | None = None,
         notes: Sequence[str] = (),
     ) -> tuple[Finding, ...]:
-        """Write the robot to a file; its ending names the format: .urdf, .xml (MJCF), .sdf or .dh.toml.
+        """Write the robot to a .urdf, .xml (MJCF), .sdf or .dh.toml file, or one that `register_writer` knows.
 
         Numbers are written so that they read back the same; an existing file is replaced as a whole. What the format
         cannot say is an error that lists it all with its cures; approximate=True writes what comes nearest. Returned,
@@ -257,15 +257,15 @@ class Robot:
         """
         from .formats import write  # needs an XML library
 
-        generator = f"dalembert {__version__}"
         return write(
             self.model,
             path,
             approximate=approximate,
             geometry=geometry,
             package=package,
-            generator=generator,
+            generator=f"dalembert {__version__}",
             notes=notes,
+            subject=self,
         )
 
     @property

@@ -18,14 +18,25 @@ from .dh import read_dh
 from .ledger import Finding
 from .mjcf import read_mjcf
 from .mjcf.source import MAX_DEPTH
-from .outside import OutsideReader
+from .outside import OutsideReader, OutsideWriter
 from .sdf import read_sdf
 from .urdf import read_urdf
-from .write import write
+from .write import WRITERS, write
 from .xacro import read_xacro
 from .xml import is_xml, parse, root_tag, tag_of
 
-__all__ = ["Finding", "read", "read_dh", "read_mjcf", "read_sdf", "read_urdf", "read_xacro", "register", "write"]
+__all__ = [
+    "Finding",
+    "read",
+    "read_dh",
+    "read_mjcf",
+    "read_sdf",
+    "read_urdf",
+    "read_xacro",
+    "register_reader",
+    "register_writer",
+    "write",
+]
 
 Reader = Callable[..., tuple[Model, tuple[Finding, ...]]]
 ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf, "sdf": read_sdf}  # root element → reader
@@ -46,13 +57,25 @@ READERS: dict[str, Reader] = {  # ending of the file's name → its reader
 }
 
 
-def register(ending: str, reader: Callable[..., Any]) -> None:
+def register_reader(ending: str, reader: Callable[..., Any]) -> None:
     """Let `read` use a function for files with this ending, replacing any previous reader."""
+    ending = _registered("register_reader", ending, "reader", reader, "a path and a log")
+    READERS[ending] = OutsideReader(ending, reader)
+
+
+def register_writer(ending: str, writer: Callable[..., Any]) -> None:
+    """Let `write` use a function for files with this ending, replacing any previous writer."""
+    ending = _registered("register_writer", ending, "writer", writer, "a robot and a log")
+    WRITERS[ending] = OutsideWriter(ending, writer)
+
+
+def _registered(where: str, ending: str, what: str, function: Any, arguments: str) -> str:
+    """The ending in lower case, if both can be used."""
     if not isinstance(ending, str) or not ending.startswith(".") or len(ending) < 2:
-        raise DalembertError(f"register_reader: ending is {ending!r}, expected one such as '.robot'")
-    if not callable(reader):
-        raise DalembertError(f"register_reader: reader is {reader!r}, expected a function of a path and a log")
-    READERS[ending.lower()] = OutsideReader(ending.lower(), reader)
+        raise DalembertError(f"{where}: ending is {ending!r}, expected one such as '.robot'")
+    if not callable(function):
+        raise DalembertError(f"{where}: {what} is {function!r}, expected a function of {arguments}")
+    return ending.lower()
 
 
 def _reader(text: str) -> Reader | None:

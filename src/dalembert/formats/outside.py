@@ -1,20 +1,37 @@
-"""Readers from outside the package: their arguments, and the check of their result."""
+"""Readers and writers from outside the package: their arguments, and the check of their result."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dalembert.errors import DalembertError
+from dalembert.files import replacing
 from dalembert.model import Model, ModelBuilder
 
 from .diagnosis import diagnose
 from .ledger import Finding, Ledger
+from .write.losses import Losses
 
-DEFAULTS = {"base": None, "mimic": "couple", "arguments": None}  # options of `load` that mean nothing special
+# options of `load` and of `save` that mean nothing special
+LOADING = {"base": None, "mimic": "couple", "arguments": None}
+SAVING = {"geometry": True, "package": None, "notes": ()}
+
+
+def accepted(
+    function: Callable[..., Any], options: Mapping[str, Any], usual: Mapping[str, Any], where: str, what: str
+) -> dict[str, Any]:
+    """The options that a function takes; all others must have their usual values."""
+    parameters = inspect.signature(function).parameters
+    several = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    taken = {name: value for name, value in options.items() if several or name in parameters}
+    for name, value in options.items():
+        if name not in taken and value != usual.get(name):
+            raise DalembertError(f"{where}: {name}={value!r}, but {what} takes no {name}: omit it")
+    return taken
 
 
 @dataclass(frozen=True)
@@ -29,21 +46,10 @@ class OutsideReader:
         path, ledger = Path(source), Ledger()
         if not path.is_file():
             raise DalembertError(f"{path}: no such file")
-        model = self._model(self.function(path, ledger, **self._accepted(path, options)))
+        taken = accepted(self.function, options, LOADING, str(path), f"the reader of '{self.ending}' files")
+        model = self._model(self.function(path, ledger, **taken))
         diagnose(ledger, model, lambda name: f"{path.name} {name!r}")
         return model, ledger.close(strict=strict)
-
-    def _accepted(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-        """The options that the function takes; all others must have their default values."""
-        parameters = inspect.signature(self.function).parameters
-        several = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        accepted = {name: value for name, value in options.items() if several or name in parameters}
-        for name, value in options.items():
-            if name not in accepted and value != DEFAULTS.get(name):
-                raise DalembertError(
-                    f"{path}: {name}={value!r}, but the reader of '{self.ending}' files takes no {name}: omit it"
-                )
-        return accepted
 
     def _model(self, result: Any) -> Model:
         if isinstance(result, ModelBuilder):
@@ -55,3 +61,23 @@ class OutsideReader:
                 "expected a ModelBuilder, Model or Robot"
             )
         return model
+
+
+@dataclass(frozen=True)
+class OutsideWriter:
+    """A function of a robot and a `Losses`, and of those options of `save` that it has parameters for."""
+
+    ending: str
+    function: Callable[..., Any]
+
+    def __call__(self, subject: Any, path: str, approximate: bool, options: Mapping[str, Any]) -> tuple[Finding, ...]:
+        """Write the text or the bytes that the function returns, unless it refused something."""
+        what = f"the writer of '{self.ending}' files"
+        losses = Losses(f"a '{self.ending}' file", approximate)
+        content = self.function(subject, losses, **accepted(self.function, options, SAVING, path, what))
+        findings = losses.close()
+        if not isinstance(content, str | bytes):
+            raise DalembertError(f"{what} returned {type(content).__name__}, expected the file's text or bytes")
+        with replacing(path) as temporary:
+            temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return findings

@@ -27,6 +27,7 @@ Writer = Callable[[Model, Losses, Package, bool], Any]
 
 LANGUAGES = {".urdf": "URDF", ".xml": "MJCF", ".sdf": "SDF", ".dh.toml": "a DH table"}  # by ending
 XML: dict[str, Writer] = {".urdf": to_urdf, ".xml": to_mjcf, ".sdf": to_sdf}
+WRITERS: dict[str, Callable[..., tuple[Finding, ...]]] = {}  # by ending: those from outside the package
 PACKAGED = (".urdf", ".sdf")  # formats that can name files by package
 
 
@@ -39,20 +40,28 @@ def write(
     package: str | os.PathLike[str] | None = None,
     generator: str = "dalembert",
     notes: Sequence[str] = (),
+    subject: Any = None,
 ) -> tuple[Finding, ...]:
     """Write a model to a file in the format that its ending names; returns what the file changes or omits.
 
     approximate: let the file differ in physics or coordinates where the format has no exact terms; otherwise an error
     lists all such places. geometry: whether to write the shapes of links. package: a folder whose meshes are named
-    package://folder/… (SDF: model://folder/…); other meshes keep their paths. notes: lines for the
-    file's first comment. An existing file is replaced as a whole.
+    package://folder/… (SDF: model://folder/…); other meshes keep their paths. notes: lines for the file's
+    first comment. subject: what a writer from outside the package is given, by default the model. An existing file is
+    replaced as a whole.
     """
     if not isinstance(path, str | os.PathLike):
         raise DalembertError(f"save: expected the path of a file, got {type(path).__name__}")
     text = os.path.expanduser(path)
-    ending = next((e for e in LANGUAGES if text.lower().endswith(e)), None)
+    endings = [*LANGUAGES, *WRITERS]
+    ending = max((e for e in endings if text.lower().endswith(e)), key=len, default=None)
     if ending is None:
-        raise DalembertError(f"{text}: the ending names the format: expected one of {', '.join(LANGUAGES)}")
+        raise DalembertError(
+            f"{text}: the ending names the format: expected one of {', '.join(dict.fromkeys(endings))}"
+        )
+    if ending in WRITERS:
+        options = {"geometry": geometry, "package": package, "notes": notes}
+        return WRITERS[ending](model if subject is None else subject, text, approximate, options)
     if package is not None and ending not in PACKAGED:
         raise DalembertError(
             f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths"
