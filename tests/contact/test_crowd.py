@@ -11,7 +11,7 @@ from dalembert import Contact, DalembertError, ModelBuilder, Robot, elements
 from dalembert.contact import scene
 from dalembert.model.geometry import Box, Sphere
 from loose_bodies import SIDE, G
-from tolerances import CONTACT_SOLVER, assert_close
+from tolerances import COMPUTED, CONTACT_SOLVER, assert_close
 
 STEP = 2e-3
 TIGHT = 1e-11  # [m/s] so that two ways to the same solution end at the same numbers
@@ -64,7 +64,7 @@ def crowd(monkeypatch):
     """A function that sets from how many loose bodies on they are looped over."""
 
     def use(least: int) -> None:
-        monkeypatch.setattr(scene, "CROWD", least)
+        monkeypatch.setattr(scene, "LOOPED", least)
         scene._recent.clear()
 
     yield use
@@ -123,6 +123,26 @@ def test_a_cube_on_a_robots_back_weighs_on_it():
     assert_close(on_ground, [0.0, 0.0, weight], CONTACT_SOLVER)
     assert np.abs(run.energy.residual).max() < CONTACT_SOLVER
     assert np.abs(run.v[-1]).max() < CONTACT_SOLVER
+
+
+def test_a_box_bounces_beside_a_robot_as_without_one():
+    """Elastic, nearly flat: corners that others throw down wait for their rebounds and get their energy back."""
+    contact, energies = Contact(friction=0.0, restitution=1.0, pairs=[("cube0", "ground"), ("cube1", "ground")]), []
+    for arm in (False, True):
+        builder = ModelBuilder("boxes", gravity=(0.0, 0.0, -G))
+        for k in range(2):
+            builder.add_body(f"cube{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * SIDE**2 / 6.0)
+            builder.add_geometry(Box([SIDE] * 3), body=f"cube{k}", role="collision")
+        if arm:
+            builder.add_body("arm", parent="world", joint="revolute", axis=(0, 1, 0), mass=1.0, inertia=np.eye(3))
+        robot = builder.build()
+        q, v = robot.neutral(), np.zeros(robot.nv)
+        for k, tilt in enumerate((1e-3, 1e-2)):
+            q[7 * k : 7 * k + 7] = [k, 0.0, 0.12, np.cos(tilt / 2), np.sin(tilt / 2), 0.0, 0.0]
+        run = robot.simulate(q, v, 0.3, step=STEP, contact=contact)
+        assert (run.contacts.normal_force > 0.0).any()
+        energies.append(run.energy.kinetic + run.energy.potential)
+    assert_close(energies[1] - energies[1][0], energies[0] - energies[0][0], COMPUTED)
 
 
 def test_momentum_in_flight_changes_by_gravity_alone():

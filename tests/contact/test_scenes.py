@@ -74,7 +74,7 @@ def test_a_scene_moves_as_with_a_place_for_each_candidate(monkeypatch):
     q[:, 2] -= 0.35
     motions = []
     for least in (2, 1):
-        monkeypatch.setattr(element, "SCENE", least)
+        monkeypatch.setattr(scene, "LOOPED", least)
         motions.append(toys(()).rollout(q, v, step=STEP, steps=150, contact=CONTACT))
     each, looped = motions
     settled = (each.contacts.unsettled == 0) & (looped.contacts.unsettled == 0)  # to 1e-11 m/s
@@ -143,7 +143,7 @@ def test_bounces_and_moments_are_those_of_a_place_for_each_candidate(monkeypatch
     (q, v), contact = thrown(3), Contact(friction=0.5, restitution=0.6, torsion=1e-3, pairs="all", tolerance=TIGHT)
     ends = []
     for least in (1000, 3):
-        monkeypatch.setattr(element, "SCENE", least)
+        monkeypatch.setattr(scene, "LOOPED", least)
         ends.append(toys().rollout(q, v, step=STEP, steps=60, contact=contact))
     assert np.abs(ends[1].q - ends[0].q).max() < CONTACT_SOLVER
 

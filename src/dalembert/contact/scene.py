@@ -35,7 +35,7 @@ PAIRS = 250  # of a kind: as many have room in any case
 POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time of a loose body, where every pair has one point, and else
 POINTS_OF_LINKS = 96  # contacts at a time of all bodies that joints carry
 MORE = 16  # pairs and contacts beyond that
-CROWD = 2  # loose bodies beside links from which on they are looped over
+LOOPED = 2  # loose bodies from which on they are looped over, alone or beside links
 BOUND = Columns(centre=(3,), radius=(), ahead=(), half=(3,), axes=(3, 3))  # of a solid: see `Scene._bounds`
 AHEAD_COLUMN = 12  # the column of a body's row with how far it may move, behind its pose
 CONTACT = Columns(number=(), bodies=(2,), gap=(), position=(3,), normal=(3,), aside=(3,))  # of a row: see `Touching`
@@ -155,14 +155,14 @@ class Scene:
         return any(patch.first in loose and patch.second in loose for patch in self.patches)
 
     @property
-    def mixed(self) -> bool:
-        """Whether there are many loose bodies beside links: contacts of both are solved for in `parts`."""
-        return len(self.loose) >= CROWD and bool(self.links)
+    def looped(self) -> bool:
+        """Whether loose bodies are so many that they are looped over, with contacts by `parts`."""
+        return len(self.loose) >= LOOPED
 
     @property
     def room(self) -> int:
         """Contacts at a time."""
-        if self.mixed and not self.is_part:
+        if self.looped and not self.is_part:
             return sum(part.room for part in self.parts)
         single = all(len(patch.names) == 1 for patch in self.patches)
         every = sum(len(patch.names) for patch in self.patches)

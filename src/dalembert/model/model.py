@@ -85,12 +85,12 @@ class Model:
     @cached_property
     def nq(self) -> int:
         """Number of configuration coordinates."""
-        return max(body.q.stop for body in self.bodies)
+        return max((body.q.stop for body in self.bodies), default=0)
 
     @cached_property
     def nv(self) -> int:
         """Number of degrees of freedom."""
-        return max(body.v.stop for body in self.bodies)
+        return max((body.v.stop for body in self.bodies), default=0)
 
     @cached_property
     def independent(self) -> tuple[Body, ...]:

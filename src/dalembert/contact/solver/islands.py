@@ -7,32 +7,17 @@ theirs until nothing changes; between two passes each body takes the label of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dalembert.linear.columns import Columns
 from dalembert.math import logical_and, minimum, repeat, take, visit, where
 
-from .arrays import NOTHING, largest_size
+from .arrays import NOTHING
 
 PASSES = 64  # over all contacts, there and back, at most
 DEGREES = 12  # numbers of contacts with others by which bodies are told apart; those with more are alike
-
-
-class Part(NamedTuple):
-    """Some of the contacts and bodies of a problem, the first `count` and `body_count` of as many places.
-
-    numbers (k,): of the contacts; columns: what the problem knows of them; at (k, 2): numbers of their bodies within
-    the part, that of none for what does not move; bodies (most,): numbers of the bodies.
-    """
-
-    numbers: np.ndarray
-    columns: dict[str, np.ndarray]
-    at: np.ndarray
-    count: Any
-    bodies: np.ndarray
-    body_count: Any
 
 
 def labels_of(at: np.ndarray, count: Any, n: int) -> np.ndarray:
@@ -54,36 +39,6 @@ def labels_of(at: np.ndarray, count: Any, n: int) -> np.ndarray:
         return {"labels": further[:, 0], "done": where(back["changed"] > 0.5, 0.0, 1.0)}
 
     return repeat(there_and_back, PASSES, {"labels": np.arange(float(n)), "done": 0.0}, "done")["labels"]
-
-
-def unsettled_part(
-    at: np.ndarray, count: Any, unsettled: np.ndarray, columns: Mapping[str, np.ndarray], n: int, most: int | None
-) -> Part:
-    """All islands with a contact that is not settled; of `most` bodies together at most, the first ones that fit.
-
-    unsettled (k,): 1 for contacts that are not; columns: arrays (k, …) by name. most None: bodies keep their numbers.
-    """
-    labels = labels_of(at, where(largest_size(unsettled, count) > 0.5, count, 0.0), n)
-    label_of_contact = _contact_labels(at, count, labels, n)
-
-    def flagged(_: Any, label: Any, flag: Any) -> dict[str, Any]:
-        return {"rows": np.ones((1, 1)), "to": np.array([where(flag > 0.5, label, -1.0)])}
-
-    items = {"label": label_of_contact, "flag": unsettled}
-    flags = visit(flagged, items, np.zeros((n, 1)), count=count)["table"]
-    chosen = flags if most is None or n <= most else fitting_islands(flags, labels, most)
-    contact_wanted = take(chosen, label_of_contact)[:, 0]
-    numbers, kept, kept_count = gathered(dict(columns) | {"pair": at}, contact_wanted, count)
-    pairs = kept.pop("pair")
-    if most is None:
-        return Part(numbers, kept, pairs, kept_count, np.arange(float(n)), float(n))
-    bodies, places, body_count = listed_bodies(at, count, take(chosen, labels)[:, 0], n, most)
-
-    def renumbered(rows: Any, pair: Any) -> dict[str, Any]:
-        return {"at": np.array([where(pair[i] < n, rows[i, 0], float(most)) for i in (0, 1)])}
-
-    pairs_in_part = visit(renumbered, {"pair": pairs}, places, pairs, count=kept_count)["at"]
-    return Part(numbers, kept, pairs_in_part, kept_count, bodies, body_count)
 
 
 def listed_bodies(
@@ -113,7 +68,7 @@ def listed_bodies(
     return listed["table"][:most, 0], listed["table"][most:], listed["number"]
 
 
-def _contact_labels(at: np.ndarray, count: Any, labels: np.ndarray, n: int) -> np.ndarray:
+def contact_labels(at: np.ndarray, count: Any, labels: np.ndarray, n: int) -> np.ndarray:
     """(k,): the island of each contact."""
 
     def label(rows: Any, pair: Any) -> dict[str, Any]:

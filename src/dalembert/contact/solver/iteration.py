@@ -48,13 +48,13 @@ class ConstraintImpulses(NamedTuple):
 
 
 class Yielding(NamedTuple):
-    """Laws that give way, at some velocities of the bodies: impulses p, and A (m, m), Jᵀ (p − held) (m,).
+    """Laws that give way, at some velocities of the bodies: impulses p, and A, Jᵀ (p − held) (m,).
 
-    A = M + Jᵀ K J, with K = −dp/du.
+    A = M + Jᵀ K J, with K = −dp/du, or whatever `Problem.solve` takes for it.
     """
 
     p: np.ndarray
-    A: np.ndarray
+    A: Any
     push: np.ndarray
 
 
@@ -101,8 +101,8 @@ class Problem(ABC):
         """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
 
     @abstractmethod
-    def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """A⁻¹ b."""
+    def solve(self, A: Any, b: np.ndarray) -> np.ndarray:
+        """A⁻¹ b; A: of `Yielding`."""
 
     def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
         """The part that a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""

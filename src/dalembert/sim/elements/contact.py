@@ -25,7 +25,6 @@ from .patch_facts import facts_of, laws_of
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
 MEMORY_COUNTS = 8  # fields of a memory that are single numbers, behind the arrays
-SCENE = 2  # loose bodies from which on they are looped over
 LARGEST = 2000  # velocities of all points, or of all slots, with many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
 MOST_POINTS = 1000  # candidates: more are looked for by pairs that are near; else 2300 take minutes to compile
@@ -94,9 +93,9 @@ class RigidContact(Element):
     slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
     candidate has its own place. remembered: with slots, how many contacts of a step the next one knows; where all that
     push are to be reported, as many as there are candidates. scene_room: where pairs that are near are listed first,
-    as in scenes of loose bodies, contacts at a time; 0: they are not. mixed: whether there are many loose bodies beside
-    links. reported: whether forces are asked for, so that the normals of pairs of bodies are remembered. growth: how
-    many times the usual room for pairs and contacts a scene has.
+    contacts at a time; 0: they are not. looped: whether loose bodies are looped over. reported: whether forces are
+    asked for, so that the normals of pairs of bodies are remembered. growth: how many times the usual room for pairs
+    and contacts a scene has.
     """
 
     gives: ClassVar[bool] = False
@@ -107,7 +106,7 @@ class RigidContact(Element):
     slots: int = 0
     remembered: int = 0
     scene_room: int = 0
-    mixed: bool = False
+    looped: bool = False
     reported: bool = False
     growth: int = 1
 
@@ -160,7 +159,7 @@ class RigidContact(Element):
 
     def determinants(self) -> tuple[Any, ...]:
         """Everything that decides what it does."""
-        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.mixed, self.reported
+        settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.looped, self.reported
         return (*settings, self.growth, *facts_of(self.patches).determinants)
 
     @property
@@ -310,14 +309,13 @@ def with_contact(
     constraints = [c for element in elements for c in element.constraints(model)]
     growth = max(growth, known_growth(model, points))
     scene = scene_of(model, points, growth)
-    if not constraints and is_scene(model):
-        return (*elements, RigidContact(contact, points, scene_room=scene.room, reported=reported, growth=growth))
+    looped = scene.looped and bool(scene.links or not (constraints or model.closures))
     switching = sum(c.count for c in constraints if c.admissible.switches)
     slots = slots_for(model, points)
-    if not scene.mixed:
+    if not looped:
         _check_size(where, model, points, slots)
-    if scene.mixed or _in_pairs(points):
-        return (*elements, RigidContact(contact, points, switching, 0, 0, scene.room, scene.mixed, reported, growth))
+    if looped or _in_pairs(points):
+        return (*elements, RigidContact(contact, points, switching, 0, 0, scene.room, looped, reported, growth))
     remembered = sum(len(patch.names) for patch in points) if slots and reported else slots
     return (*elements, RigidContact(contact, points, switching, slots, remembered, reported=reported))
 
@@ -340,12 +338,6 @@ def _in_pairs(patches: tuple[Patch, ...]) -> bool:
     points = [len(patch.names) for patch in patches]
     of_pairs = [len(patch.names) for patch in patches if patch.ground is None]
     return sum(of_pairs) > PAIR_POINTS or sum(points) > MOST_POINTS
-
-
-def is_scene(model: Model) -> bool:
-    """Whether a model consists of some loose bodies and what is fixed."""
-    moving = [body for body in model.bodies if body.joint.nv]
-    return len(moving) >= SCENE and not model.closures and all(is_loose(model, body) for body in moving)
 
 
 def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:

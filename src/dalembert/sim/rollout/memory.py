@@ -53,7 +53,7 @@ def _refitted(steps: Stepping, memory: np.ndarray) -> np.ndarray:
 
 def _rooms(scene: Scene) -> list[int]:
     """Room of each part of a scene that is solved for by itself."""
-    return [part.room for part in scene.parts] if scene.mixed else [scene.room]
+    return [part.room for part in scene.parts] if scene.looped else [scene.room]
 
 
 def _widened(x: np.ndarray, slots: int, before: list[int], after: list[int], size: int) -> np.ndarray:

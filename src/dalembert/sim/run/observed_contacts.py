@@ -213,7 +213,7 @@ def scene_contacts(
         int(memory.unsettled[-1]),
         float(memory.worst[-1]),
         int(memory.crowded[-1]),
-        _turned(seen.scene.bodies if element.mixed or not seen.scene.links else system.model.bodies, memory),
+        _turned(seen.scene.bodies if element.looped else system.model.bodies, memory),
         step,
         _sliding(laws_of(seen.patches)),
         np.einsum("tkij,tki->tkj", axes, turned) / step,

@@ -24,9 +24,9 @@ A time step with impulses instead of events:
     each_contact                   few candidates, each with its own place
     gathered_contacts → limbs, slotted_contacts     many: those of limbs alone, or those that are near in slots
     paired_contacts                links that may touch each other in very many pairs
-    scene_step → loose_bodies, scene_side           loose bodies alone: the bodies, one side of a contact
+    crowd_step → crowd_contacts    loose bodies, alone or among robots: all at once; the contacts of one kind
+    loose_bodies, links            the bodies that are looped over; the others
     meeting                        two loose bodies that meet within a step
-    crowd_step → links             loose bodies among robots
 
 Mechanisms of free bodies (integrators "leapfrog" and "axis-angle"):
 

@@ -171,7 +171,9 @@ class Solved(NamedTuple):
 
 
 class ContactStep(ABC):
-    """A step of one kind of system: links that joints carry, loose bodies that are looped over, or both."""
+    """A step of links that joints carry, or of loose bodies that are looped over, with links or without."""
+
+    joints = True  # whether there are any
 
     def __init__(self, system: System, element: RigidContact) -> None:
         self.system, self.element = system, element

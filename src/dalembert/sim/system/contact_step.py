@@ -39,12 +39,12 @@ from .contact_problem import (
     Solved,
     state_after,
 )
-from .crowd_step import SIZE, CrowdStep
+from .crowd_contacts import SIZE
+from .crowd_step import CrowdStep
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
 from .paired_contacts import PairedImpulses
-from .scene_step import SceneStep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,11 +76,7 @@ def contact_step(
 
 def step_of(system: System, element: RigidContact) -> ContactStep:
     """The step of a system with these contacts."""
-    if element.mixed:
-        return CrowdStep(system, element)
-    if element.scene_room and not element.scene(system.model).links:
-        return SceneStep(system, element)
-    return JointsStep(system, element)
+    return (CrowdStep if element.looped else JointsStep)(system, element)
 
 
 class JointsStep(ContactStep):
@@ -129,9 +125,8 @@ class _Attempts:
 
     def __init__(self, step: ContactStep) -> None:
         self.step, self.element, model = step, step.element, step.system.model
-        joints = not isinstance(step, SceneStep)
-        self.parts = joints and self.element.bounces and not all(drifts(model, body) for body in model.bodies)
-        self.holds = joints and not _all_can_rise(model, self.element.patches)
+        self.parts = step.joints and self.element.bounces and not all(drifts(model, body) for body in model.bodies)
+        self.holds = step.joints and not _all_can_rise(model, self.element.patches)
 
     @property
     def several(self) -> bool:

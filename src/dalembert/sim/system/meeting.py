@@ -21,26 +21,23 @@ from dalembert.math import logical_and, maximum, minimum, visit, where
 from dalembert.math import map as mapped
 from dalembert.spatial import cross
 
-from .scene_side import MOTION
+from .loose_bodies import MOTION
 
 if TYPE_CHECKING:
-    from .scene_step import SceneImpulses
+    from dalembert.contact.scene import Touching
 
 NEVER = 1e30  # a time at which nothing meets, and a number above those of all bodies
 LAST = 0.99  # of a step: the latest instant, lest what is left of it be divided by
 PARTNERS = Columns(lowest=(), highest=(), earliest=())  # of a body: numbers of what is near, and when it is met
 
 
-def meeting_times(kinds: Sequence[SceneImpulses], motion: np.ndarray, h: Any) -> np.ndarray:
+def meeting_times(contacts: Sequence[Touching], motion: np.ndarray, h: Any, least: Any) -> np.ndarray:
     """(n,): how long after the middle of a step of h [s] each of n loose bodies meets the only one that is near it.
 
-    0: it meets none, touches it already, or has more than one neighbour. kinds: all contacts of the system; motion
-    (n, …): rows of `MOTION`.
+    0: it meets none, touches it already, or has more than one neighbour. contacts: all of the system, by kind; motion
+    (n, …): rows of `MOTION`; least: a gap of what touches already [m].
     """
     n = float(len(motion))
-    if not any(kind.bodies.scene.pairs_of_loose for kind in kinds):
-        return np.zeros(len(motion))
-    least = kinds[0].element.contact.tolerance * h
 
     def when(rows: Any, at: Any) -> dict[str, Any]:
         normal, position, aside = at["normal"], at["position"], at["aside"]
@@ -61,7 +58,7 @@ def meeting_times(kinds: Sequence[SceneImpulses], motion: np.ndarray, h: Any) ->
         return {"rows": np.array(after), "to": pair}
 
     table = np.tile(PARTNERS.row(lowest=NEVER, highest=-1.0, earliest=NEVER), (len(motion), 1))
-    for at in (kind.touching for kind in kinds):
+    for at in contacts:
         places = {"gap": at.gap, "normal": at.normal, "position": at.position, "aside": at.aside}
         times = visit(when, {"at": places}, motion, at.bodies, count=at.count)["time"]
         table = visit(met, {"pair": at.bodies, "time": times}, table, at.bodies, count=at.count, groups=at.group)[

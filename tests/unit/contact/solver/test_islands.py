@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.contact.solver.islands import labels_of, unsettled_part
+from dalembert.contact.solver import BodyProblem, Carrier, PairContacts, Rows
+from dalembert.contact.solver.islands import labels_of
+from dalembert.contact.solver.unsettled import UnsettledPart
 from dalembert.linear.block_elimination import SIZE, block_pattern, solve_blocks
 from tolerances import RECURSION, assert_close
 
@@ -37,17 +39,49 @@ def test_islands_are_bodies_that_touch_but_not_through_what_is_fixed():
     assert labels_of(PAIRS, 1.0, 7).tolist() == [0, 1, 2, 0, 4, 5, 6]  # the first contact alone
 
 
+def problem_of(closing: np.ndarray) -> BodyProblem:
+    """Seven bodies of 1 kg that do not turn, with contacts between `PAIRS`, some of which close at 1 m/s."""
+    k, nothing = len(PAIRS), np.zeros((len(PAIRS), 3, 3))
+    columns = {"axes": np.tile(np.eye(3), (k, 1, 1)), "c": np.outer(-closing, [1.0, 0.0, 0.0])}
+    columns |= {f"{name}_{side}": nothing for name in ("levers", "turns") for side in "ab"}
+    columns |= {f"light_{side}": np.ones(k) for side in "ab"}
+    columns |= {f"spins_{side}": np.zeros((k, 0, 3)) for side in "ab"}
+    columns |= {"mu": np.zeros(k), "reach": np.zeros((k, 0)), "group": np.arange(float(k))}
+    none = Rows(Carrier(*np.zeros((4, 0, 0))), np.zeros(0), (), np.zeros(0))
+    inertia = np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0], (7, 1))
+    return BodyProblem([PairContacts(PAIRS, columns, (), 7, float(k), 1e-6)], none, inertia)
+
+
+def part_of(closing: list[int], most: int | None) -> UnsettledPart:
+    problem = problem_of(np.array(closing, float))
+    return UnsettledPart(problem, np.zeros(3 * len(PAIRS)), np.zeros(len(PAIRS)), 1e-3, most)
+
+
 def test_a_part_has_all_of_its_islands_and_nothing_else():
-    unsettled = np.array([0, 0, 0, 1, 0, 0, 1.0])
-    part = unsettled_part(PAIRS, 7.0, unsettled, {"x": np.arange(7.0) + 10.0}, 7, 7)
-    count, bodies = int(part.count), part.bodies[: int(part.body_count)]
-    assert part.numbers[:count].tolist() == [0, 1, 3, 4, 6]
-    assert part.columns["x"][:count].tolist() == [10, 11, 13, 14, 16]
+    part = part_of([0, 0, 0, 1, 0, 0, 1], 7)
+    (numbers, count), bodies = part.numbers[0], part.bodies[: int(part.body_count)]
+    assert numbers[: int(count)].tolist() == [0, 1, 3, 4, 6]
     assert sorted(bodies) == [0, 2, 3, 5, 6]
-    back = np.append(bodies, [NONE] * 3)[part.at[:count].astype(int)]
-    assert np.array_equal(back, PAIRS[[0, 1, 3, 4, 6]])
+    at = part.kinds[0].at[: int(count)].astype(int)
+    assert np.array_equal(np.append(bodies, [NONE] * 3)[at], PAIRS[[0, 1, 3, 4, 6]])
+
+
+def test_a_part_without_a_limit_keeps_the_numbers_of_bodies():
+    part = part_of([0, 0, 0, 1, 0, 0, 1], None)
+    count = int(part.kinds[0].count)
+    assert np.array_equal(part.kinds[0].at[:count], PAIRS[[0, 1, 3, 4, 6]])
 
 
 def test_a_part_without_room_for_all_islands_has_those_that_fit():
-    part = unsettled_part(PAIRS, 7.0, np.ones(7), {"x": np.arange(7.0)}, 7, 4)
-    assert sorted(part.bodies[: int(part.body_count)]) == [0, 1, 3, 5]
+    part = part_of([1, 0, 0, 1, 0, 0, 0], 4)
+    assert sorted(part.bodies[: int(part.body_count)]) == [0, 3, 5]
+    part = part_of([0, 0, 1, 0, 0, 1, 0], 1)  # that of one body, and the next without room
+    assert sorted(part.bodies[: int(part.body_count)]) == [1]
+
+
+def test_what_a_part_reaches_is_put_back_and_the_rest_stays():
+    part = part_of([0, 0, 0, 1, 0, 0, 1], 7)
+    p, slip = part.restored(3.0 + 0.0 * part.start[0], 2.0 + 0.0 * part.start[1])
+    wanted = np.isin(np.arange(len(PAIRS)), [0, 1, 3, 4, 6])
+    assert np.array_equal(p.reshape(3, -1)[0], np.where(wanted, 3.0, 0.0))
+    assert np.array_equal(slip, np.where(wanted, 2.0, 0.0))
