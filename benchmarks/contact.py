@@ -401,7 +401,7 @@ def limp(path, spec, robot, q, rounds, steps=250):
 
 def feet_of(robot, names):
     """The foot shapes: by name, or the spheres of the robot."""
-    from dalembert.contact.candidates import named_shapes
+    from dalembert.contact.touching import named_shapes
 
     shapes = list(named_shapes(robot.model))
     named = [s.name for s in shapes if s.name in names]

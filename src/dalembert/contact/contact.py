@@ -15,6 +15,7 @@ from .materials import Material, material
 
 MODELS = ("rigid", "compliant", "mujoco")
 PAIRS = ("ground", "all", "file")
+ALONE = "all", "file"  # words for pairs that go without a ground
 FRICTION_MODELS = ("regularised", "bristle")
 GROUND = "ground"  # its name in pairs
 FILE = "file"  # the ground where none is stated: a plane of the robot's file, else a floor at 0
@@ -55,7 +56,8 @@ class Contact:
     unless `pairs` lists pairs without "ground". terrain: in its place, a function z(x, y) of arithmetic and
     `dalembert.math`, or a `collision.HeightField`. pairs: "ground", every shape against it; "all", also bodies against
     each other, apart from those that a joint connects; or a list of pairs of names of bodies, links or shapes, or
-    "ground".
+    "ground"; "file": those that an MJCF file lets touch, by <pair>, masks and <exclude>, with the friction and condim
+    that it states for each; its planes are the ground, or `ground` and `terrain` in their place.
 
     model: "rigid", exact laws of contact in time steps; "compliant", forces of springs and smooth friction; "mujoco",
     MuJoCo's soft constraints with the parameters of an MJCF file, all its pairs by default (pairs="file").
@@ -110,12 +112,10 @@ class Contact:
         if self.pairs is None:
             object.__setattr__(self, "pairs", "file" if self.model == "mujoco" else "ground")
         object.__setattr__(self, "pairs", _checked_pairs(self.pairs))
-        if self.pairs == "file" and self.model != "mujoco":
-            raise DalembertError("Contact: pairs='file' belongs to model='mujoco': write 'ground' or 'all'")
         if not stated:
             level = self.model != "mujoco" and self.terrain is None and self.mentions_ground
             object.__setattr__(self, "ground", FILE if level else None)
-        elif self.model != "mujoco" and not self.has_ground and self.pairs != "all" and self.mentions_ground:
+        elif self.model != "mujoco" and not self.has_ground and self.pairs not in ALONE and self.mentions_ground:
             raise DalembertError(
                 "Contact: ground=None is no ground, but pairs has it: write pairs='all', pairs of bodies, or a height"
             )

@@ -22,6 +22,8 @@ FRICTION = ("friction", "torsion", "rolling")  # the order of MuJoCo's numbers
 CONDIM = {"friction": 3, "torsion": 4, "rolling": 6}  # from which dimension of a contact on MuJoCo uses them
 PAIR, NAME, MATERIAL, NUMBER, FILE, ASSUMED = 5, 4, 3, 2, 1, 0  # how particular the source of a number is
 
+OfPair = Mapping[str, float | None]  # numbers that a file states for one pair; None: one for each direction
+
 
 @dataclass(frozen=True)
 class ContactLaw:
@@ -69,7 +71,7 @@ class Laws:
 
     def __init__(self, contact: Contact, weight: float) -> None:
         self.contact, self.weight = contact, weight
-        self._by_surface: dict[tuple[int, int], ContactLaw] = {}
+        self._by_surface: dict[tuple[Any, ...], ContactLaw] = {}
 
     def check_names(self, sides: Iterable[Side]) -> None:
         """Refuse names that nothing has."""
@@ -83,17 +85,20 @@ class Laws:
                 if name not in known and name not in MATERIALS:
                     raise unknown("body, shape or material", name, [*known, *MATERIALS], f"Contact: {option}")
 
-    def law(self, a: Side, b: Side) -> ContactLaw:
-        """The law of a pair; where names do not matter, one for all pairs of like surfaces."""
+    def law(self, a: Side, b: Side, of_pair: OfPair | None = None) -> ContactLaw:
+        """The law of a pair; where names do not matter, one for all pairs of like surfaces.
+
+        of_pair: numbers that the file states for this very pair.
+        """
         named = self.contact.materials or any(isinstance(getattr(self.contact, x), Mapping) for x in DEFAULTS)
-        key = id(a.surface), id(b.surface)
+        key = (id(a.surface), id(b.surface)) if of_pair is None else tuple(of_pair.items())
         if named or key not in self._by_surface:
-            self._by_surface[key] = self.of(a, b)[0]
+            self._by_surface[key] = self.of(a, b, of_pair)[0]
         return self._by_surface[key]
 
-    def of(self, a: Side, b: Side) -> tuple[ContactLaw, dict[str, int]]:
+    def of(self, a: Side, b: Side, of_pair: OfPair | None = None) -> tuple[ContactLaw, dict[str, int]]:
         """The law of a pair, and how particular the source of each number is."""
-        stated = {option: self._stated(option, a, b) for option in DEFAULTS}
+        stated = {option: self._stated(option, a, b, of_pair or {}) for option in DEFAULTS}
         friction, at_rest = stated["friction"], stated["static_friction"]
         if at_rest.level < friction.level or at_rest.level == ASSUMED:
             stated["static_friction"] = Stated(friction.value, friction.level)
@@ -105,7 +110,7 @@ class Laws:
         law = ContactLaw(**{option: each.value for option, each in stated.items()})
         return law, {option: each.level for option, each in stated.items()}
 
-    def _stated(self, option: str, a: Side, b: Side) -> Stated:
+    def _stated(self, option: str, a: Side, b: Side, of_pair: OfPair) -> Stated:
         setting = getattr(self.contact, option)
         table: Mapping[Any, float] = setting if isinstance(setting, Mapping) else {}
         names_a, names_b = self._all_names(a), self._all_names(b)
@@ -120,6 +125,13 @@ class Laws:
             return Stated(setting, NUMBER)
         if DEFAULT in table:
             return Stated(table[DEFAULT], NUMBER)
+        if option in of_pair:
+            if (value := of_pair[option]) is None:
+                raise DalembertError(
+                    f"Contact: the file states {option} of {a.label!r} on {b.label!r} in two directions, of which this "
+                    f"model of contact has one: pass {option}=…, a number or a table, or model='mujoco'"
+                )
+            return Stated(value, FILE)
         if (value := self._of_file(option, a.surface, b.surface)) is not None:
             return Stated(value, FILE)
         return Stated(DEFAULTS[option], ASSUMED)

@@ -11,8 +11,8 @@ from dalembert.shapes import Shape
 from dalembert.shapes.hull import deviation
 from dalembert.shapes.polyhedra import is_closed, joined, unit_inertia_of_surface
 
-from .candidates import touching
 from .contact import Contact
+from .touching import touching
 
 SHOWN = 4  # names in a line
 FILLED = 1.1  # volume of a hull per volume of the mesh from which on its hollows are worth a word
@@ -22,7 +22,7 @@ MISSED = 1e-3  # [m]: by which a hull with fewer vertices misses a mesh, from wh
 def mesh_remarks(model: Model, contact: Contact) -> list[str]:
     """Which meshes are not closed, which have hollows that contact fills, and by how much a hull is smaller."""
     pairs, _ = touching(model, contact)
-    shapes = {each.name: each.geometry.shape for pair in pairs for each in pair if each is not None}
+    shapes = {each.name: each.geometry.shape for pair in pairs for each in (pair.a, pair.b) if each is not None}
     meshes = {name: shape for name, shape in shapes.items() if shape.is_mesh}
     volumes = {name: _volume(shape) for name, shape in meshes.items()}
     hulls = {name: shape.convex() for name, shape in meshes.items()}

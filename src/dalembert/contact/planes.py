@@ -10,6 +10,7 @@ from dalembert.collision.ground import plane
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Plane
+from dalembert.spatial import Pose
 
 from .contact import FILE, Contact
 
@@ -48,8 +49,15 @@ def planes_of(model: Model) -> dict[str, HalfSpace]:
     return planes
 
 
+def plane_of(model: Model, body: Body, shape: Plane, placement: Pose) -> HalfSpace:
+    """A plane that stands in the world, at a placement in a body."""
+    return _tidy(plane(shape.normal, poses(model, neutral(model))[body.index] @ placement))
+
+
 def left_out(model: Model, contact: Contact) -> list[str]:
     """Names of the planes of a file that are not the ground."""
+    if contact.pairs == "file":
+        return []
     ground = ground_of(model, contact)
     return [name for name, x in planes_of(model).items() if not (isinstance(ground, HalfSpace) and _same(x, ground))]
 

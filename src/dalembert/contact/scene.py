@@ -26,8 +26,9 @@ from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .bounds import Solid, bounded
-from .candidates import WORLD, Patch, like, moves
+from .candidates import WORLD, Patch, like
 from .gathering import NEAR, NOWHERE
+from .planes import moves
 from .solver import coloured, ordered
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind

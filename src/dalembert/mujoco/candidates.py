@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dalembert.algorithms import poses
 from dalembert.collision import Ground, Hull, as_ground, hull
 from dalembert.collision.hulls import stated_hull
-from dalembert.contact.candidates import WORLD, check_names, matches, moves, named_points, named_shapes
-from dalembert.contact.contact import DEFAULTS, GROUND, Contact
+from dalembert.contact.candidates import WORLD, named_points
+from dalembert.contact.contact import GROUND, Contact
+from dalembert.contact.file_pairs import LEAST_FRICTION, Parameters, Solid, file_pairs, mixed, parameters_of
+from dalembert.contact.touching import check_names, matches, named_shapes
 from dalembert.errors import DalembertError
-from dalembert.model import Body, Model, MujocoContact
+from dalembert.model import Model
 from dalembert.model.geometry import Surface
-from dalembert.model.mujoco import LEAST, SOFT, HeightMap, Mujoco, MujocoPair, Softness
+from dalembert.model.mujoco import HeightMap, Mujoco
 from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from dalembert.spatial import Pose
 
@@ -27,43 +28,8 @@ from .hulls import CORNERS, MOST_VERTICES
 from .points import Point, in_order, shape_points, terrain_points
 from .weights import Mobility, mobility
 
-LEAST_FRICTION = 1e-5
-FRICTION = DEFAULTS["friction"], 0.005, 0.0001  # sliding, torsional [m], rolling [m] of a shape that states none
 GEOMS = {Box, Sphere, Capsule, Cylinder, Ellipsoid, Cone, Plane, HeightMap}
 NORMAL = np.array([0.0, 0.0, 1.0])
-
-
-class Solid(NamedTuple):
-    """A collision shape of a link; body: None for shapes of the world that are no part of the model."""
-
-    name: str
-    link: str
-    body: Body | None
-    shape: Shape | HeightMap | Ground
-    placement: Pose  # in the body
-    surface: Surface
-
-    @property
-    def all_names(self) -> set[str]:
-        """Names under which a pair may refer to it."""
-        return {self.name, self.link, *([] if self.body is None else [self.body.name])}
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Parameters of a contact: dimensions 1, 3, 4 or 6; friction (5,): two sliding, torsional [m], two rolling [m]."""
-
-    condim: int
-    friction: tuple[float, ...]
-    softness: Softness
-    friction_solref: tuple[float, float]
-    margin: float
-    gap: float
-
-    @property
-    def reach(self) -> float:
-        """Largest distance [m] at which points are sought; those beyond the margin have no force."""
-        return self.margin + self.gap
 
 
 @dataclass(frozen=True)
@@ -135,8 +101,9 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
     weights = mobility(model)
     shapes += _floor(model, contact)
     patches = [
-        _patch(model, weights, one, two, _overridden(mujoco, contact, parameters))
-        for one, two, parameters in _pairs(model, mujoco, contact, shapes)
+        _patch(model, weights, one, two, _overridden(contact, parameters))
+        for one, two, parameters in file_pairs(model, mujoco, shapes)
+        if _wanted(model, contact, one, two)
     ]
     if contact.terrain is not None:
         patches += _on_ground(model, mujoco, contact, weights, shapes, as_ground(contact.terrain))
@@ -158,60 +125,8 @@ def _floor(model: Model, contact: Contact) -> list[Solid]:
     return [Solid(GROUND, GROUND, None, Plane(NORMAL), placement, Surface())]
 
 
-def _parameters(shape: Solid) -> MujocoContact:
-    """The parameters of a shape: those of its file, or MuJoCo's defaults."""
-    surface = shape.surface
-    if surface.mujoco is not None:
-        return surface.mujoco
-    stated = surface.friction, surface.torsion, surface.rolling
-    friction = tuple(x if y is None else y for x, y in zip(FRICTION, stated, strict=True))
-    return MujocoContact(friction, SOFT.solref, SOFT.solimp, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
-
-
-def mixed(a: MujocoContact, b: MujocoContact) -> Parameters:
-    """MuJoCo's rule: the higher priority; of equal ones the larger friction and dimension, and a mean softness."""
-    margin, gap = a.margin + b.margin, a.gap + b.gap
-    if a.priority != b.priority:
-        one = a if a.priority > b.priority else b
-        slide, spin, roll = one.friction
-        condim, softness = one.condim, Softness(one.solref, one.solimp)
-    else:
-        slide, spin, roll = (max(x, y) for x, y in zip(a.friction, b.friction, strict=True))
-        condim = max(a.condim, b.condim)
-        share = _share(a.solmix, b.solmix)
-        if a.solref[0] > 0.0 and b.solref[0] > 0.0:
-            solref = _mean(share, a.solref, b.solref)
-        else:
-            solref = tuple(min(x, y) for x, y in zip(a.solref, b.solref, strict=True))
-        softness = Softness(solref, _mean(share, a.solimp, b.solimp))  # type: ignore[arg-type]
-    friction = tuple(max(x, LEAST_FRICTION) for x in (slide, slide, spin, roll, roll))
-    return Parameters(condim, friction, softness, (0.0, 0.0), margin, gap)
-
-
-def _share(a: float, b: float) -> float:
-    """The share of the first in a mix by the weights of both."""
-    if a >= LEAST and b >= LEAST:
-        return a / (a + b)
-    return 0.5 if a < LEAST and b < LEAST else float(a >= LEAST)
-
-
-def _mean(share: float, a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(share * x + (1.0 - share) * y for x, y in zip(a, b, strict=True))
-
-
-def _stated(pair: MujocoPair) -> Parameters:
-    friction = tuple(max(x, LEAST_FRICTION) for x in pair.friction)
-    return Parameters(pair.condim, friction, pair.softness, pair.friction_solref, pair.margin, pair.gap)
-
-
-def _overridden(mujoco: Mujoco, contact: Contact, parameters: Parameters) -> Parameters:
-    """Return parameters with overrides applied: first those of the file's options, then those of the contact."""
-    if mujoco.option.override is not None:
-        margin, softness, friction = mujoco.option.override
-        friction = tuple(max(x, LEAST_FRICTION) for x in friction)
-        parameters = replace(
-            parameters, margin=margin, softness=softness, friction=friction, friction_solref=(0.0, 0.0)
-        )
+def _overridden(contact: Contact, parameters: Parameters) -> Parameters:
+    """Return parameters with the numbers that the contact states for all."""
     slide, spin, roll = (_for_all(contact, name) for name in ("friction", "torsion", "rolling"))
     given = zip((slide, slide, spin, roll, roll), parameters.friction, strict=True)
     return replace(parameters, friction=tuple(y if x is None else max(x, LEAST_FRICTION) for x, y in given))
@@ -227,65 +142,15 @@ def _for_all(contact: Contact, option: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _pairs(
-    model: Model, mujoco: Mujoco, contact: Contact, shapes: list[Solid]
-) -> Iterator[tuple[Solid, Solid, Parameters]]:
-    """Pairs of shapes, with their parameters: those of <pair>, then all that the masks let touch."""
-    numbers = {shape.name: k for k, shape in enumerate(shapes)}
-    listed = set()
-    for pair in mujoco.pairs:
-        if pair.a in numbers and pair.b in numbers:
-            one, two = (shapes[k] for k in sorted((numbers[pair.a], numbers[pair.b])))
-            listed.add(frozenset((one.name, two.name)))
-            if _wanted(model, contact, one, two):
-                yield one, two, _stated(pair)
-    excluded = {frozenset(pair) for pair in model.exclusions}
-    for one, two in combinations(shapes, 2):
-        if frozenset((one.name, two.name)) in listed or frozenset((one.link, two.link)) in excluded:
-            continue
-        if not _may_meet(model, mujoco, one.body, two.body) or not one.surface.meets(two.surface):
-            continue
-        if _wanted(model, contact, one, two):
-            yield one, two, mixed(_parameters(one), _parameters(two))
-
-
 def _wanted(model: Model, contact: Contact, one: Solid, two: Solid) -> bool:
-    """Condition that the contact asks for this pair, one of both moves, and not both are planes or height fields."""
-    moving = [shape for shape in (one, two) if _moves(model, shape.body)]
-    if not moving or all(isinstance(x.shape, Plane | HeightMap) for x in (one, two)):
-        return False
+    """Condition that the contact asks for this pair of the file."""
+    moving = [shape for shape in (one, two) if shape.moves(model)]
     if contact.listed_pairs:
         return any(
             matches(pair, one, two) or (GROUND in pair and len(moving) == 1 and bool(moving[0].all_names & set(pair)))
             for pair in contact.listed_pairs
         )
     return contact.pairs != "ground" or len(moving) == 1
-
-
-def _moves(model: Model, body: Body | None) -> bool:
-    return body is not None and moves(model, body)
-
-
-def _may_meet(model: Model, mujoco: Mujoco, one: Body | None, two: Body | None) -> bool:
-    """Different bodies, which no joint connects; those fixed in the world meet all."""
-    if not _moves(model, one) or not _moves(model, two):
-        return True
-    if one is two:
-        return False
-    assert one is not None and two is not None
-    joined = _carrier(model, one) is two or _carrier(model, two) is one
-    return mujoco.option.joined_touch or not joined
-
-
-def _carrier(model: Model, body: Body) -> Body | None:
-    """The body that carries another one, past links without mass between several joints."""
-    parent = body.parent
-    while parent >= 0:
-        carrier = model.bodies[parent]
-        if any(part.inertia.mass or part.geometry for part in carrier.parts):
-            return carrier
-        parent = carrier.parent
-    return None
 
 
 def _convex(shape: Any) -> Any:
@@ -299,9 +164,9 @@ def _convex(shape: Any) -> Any:
 
 def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch:
     a, b = (one, two) if in_order(one.shape, two.shape) else (two, one)
-    flipped = not _moves(model, b.body)  # the body that moves is the first one
+    flipped = not b.moves(model)  # the body that moves is the first one
     first, second = (a, b) if flipped else (b, a)
-    grounded = isinstance(second.shape, Plane | HeightMap | Ground) and not _moves(model, second.body)
+    grounded = isinstance(second.shape, Plane | HeightMap | Ground) and not second.moves(model)
     linear, angular = (sum(weights.links[x.link][k] for x in (a, b) if x.body is not None) for k in (0, 1))
     return MujocoPatch(
         (first.name if second.name == GROUND else f"{first.name} on {second.name}",),
@@ -327,9 +192,9 @@ def _on_ground(
     named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}
     patches = []
     for shape in shapes:
-        if type(shape.shape) is Plane or not _moves(model, shape.body) or not terrain.surface.meets(shape.surface):
+        if type(shape.shape) is Plane or not shape.moves(model) or not terrain.surface.meets(shape.surface):
             continue
         if not named or shape.all_names & named:
-            parameters = _overridden(mujoco, contact, mixed(_parameters(terrain), _parameters(shape)))
+            parameters = _overridden(contact, mixed(parameters_of(terrain), parameters_of(shape)).under(mujoco.option))
             patches.append(_patch(model, weights, terrain, shape, parameters))
     return patches
