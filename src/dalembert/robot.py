@@ -389,6 +389,7 @@ class Robot:
     equations = equations.equations
     simulate = simulation.simulate
     contact_dynamics = simulation.contact_dynamics
+    raycast = simulation.raycast
     stops = simulation.stops
     stepper = simulation.stepper
     rollout = simulation.rollout

@@ -13,6 +13,7 @@ In the order of reading:
     prisms                          small hulls below the triangles of a height field
     ground, candidates              the ground, and the points of each shape that may touch it
     pairs, bounds, broad, groups    which shapes can touch, which pairs come near, many pairs in one loop
+    rays, terrain_rays              where a ray meets a shape, and a plane or height field
 """
 
 from .candidates import ground_points

@@ -4,7 +4,9 @@ In the order of reading:
 
     contact, materials, laws     settings as people write them; which numbers hold between two shapes
     planes                       the ground: that which is stated, or a plane of the robot's file
+    touching, file_pairs         pairs of shapes that may touch: those asked for, or those of an MJCF file
     candidates → meshes          which points of a robot may touch, with gap and normal; meshes as convex hulls
+    raycast                      rays against the shapes of a robot and the ground
     rows                         velocities of touching points as rows of the robot's velocities
     compliant                    forces of springs and smooth friction
 

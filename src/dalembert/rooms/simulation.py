@@ -15,6 +15,7 @@ from dalembert.interop import is_foreign
 
 if TYPE_CHECKING:
     from dalembert.contact import Contact
+    from dalembert.contact.raycast import Hits
     from dalembert.robot import Robot
     from dalembert.sim.contact_dynamics import ContactDynamics
     from dalembert.sim.elements import Element, HardStop
@@ -315,6 +316,22 @@ def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact
     from dalembert.sim.contact_dynamics import contact_dynamics
 
     return contact_dynamics(robot.model, q, v, tau, contact, **keywords)
+
+
+def raycast(
+    robot: Robot, q: Any, origins: Any, directions: Any, contact: Contact | None = None, **keywords: Any
+) -> Hits:
+    """The first surface that rays meet: collision shapes of the robot at q (…, nq), and the ground of a contact.
+
+    origins, directions (…, 3) in the world, of any length but 0; all three broadcast: one state and a picture of rays
+    (480, 640, 3), or states q (n, 1, nq) and rays (r, 3). Returns `.distance` (…,) [m], inf where nothing is hit;
+    `.point`, `.normal` (…, 3), out of the surface; `.body` (…,), the number of its body among `.names`, −1: nothing.
+    Rays that start inside a shape meet its surface on their way out; planes and height fields are met from above.
+    Meshes count as their convex hulls. Keywords threads, check and backend as of other quantities.
+    """
+    from dalembert.contact.raycast import raycast
+
+    return raycast(robot.model, q, origins, directions, contact, **keywords)
 
 
 def step_advice(

@@ -127,4 +127,4 @@ def _contacts(mjcf: Compiled, ledger: Ledger) -> None:
         if tag_of(element) == "exclude":
             ledger.count(document.where(element), "<exclude>", "kept: the two bodies never touch")
         elif tag_of(element) == "pair":
-            ledger.count(document.where(element), "<pair>", 'kept for Contact(pairs="file") and Contact(model="mujoco")')
+            ledger.count(document.where(element), "<pair>", 'kept for Contact(pairs="file")')
