@@ -43,6 +43,9 @@ def load(
 ) -> Robot:
     """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
+    "robot_descriptions:panda_description" and "menagerie:unitree_go2" are robots of these collections, if they are on
+    this disk; nothing is downloaded.
+
     A mechanism (.mech.toml, or a bundled one such as "andrews") comes with its forces, sensors and start: see
     `Mechanism`.
 

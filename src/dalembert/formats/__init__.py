@@ -15,6 +15,7 @@ from dalembert.errors import LISTED, DalembertError, unknown
 from dalembert.model import Model
 
 from .dh import read_dh
+from .installed import located
 from .ledger import Finding
 from .mjcf import read_mjcf
 from .mjcf.source import MAX_DEPTH
@@ -90,11 +91,16 @@ def _reader(text: str) -> Reader | None:
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
     """Read a bundled robot by name, a robot file by path, or URDF, MJCF or SDF text that starts with "<".
 
+    A name such as "menagerie:unitree_go2" is that of a robot of an installed collection, see `installed.located`.
+
     options: those of the format's reader: `read_urdf`, `read_mjcf`, `read_sdf`, `read_xacro`, `read_dh`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
+    if isinstance(source, str) and not is_xml(source) and (found := located(source)) is not None:
+        stated = options.get("arguments") or found.arguments
+        return read(found.file, **options | ({"arguments": stated} if stated else {}))
     reader = None if isinstance(source, str) and is_xml(source) else _reader(text)
     if "arguments" in options and reader is not read_xacro and not isinstance(reader, OutsideReader):
         raise DalembertError(f"{text[:60]}: arguments={{…}} are for xacro files, expected none")
