@@ -156,7 +156,7 @@ def test_info_shows_what_acts_in_the_joints(capsys):
     assert cli.main(["info", "delta"]) == 0
     shown = capsys.readouterr().out
     assert "3 loop equations" in shown and "gravity 0 0 -9.81 m/s²" in shown
-    assert re.search(r"motor1 +0 +0 +0\.02 +0\n", shown)
+    assert re.search(r"motor1 +0 +0 +0 +0\.02 +0\n", shown)
     assert "speed in rad/s or m/s, effort in N·m or N" in shown
 
 
@@ -284,7 +284,7 @@ def test_torques_reads_and_writes_motions(tmp_path, capsys):
     rows = json.loads(capsys.readouterr().out)["joints"]
     assert rows[1]["speed"] == pytest.approx(0.9375)
     assert cli.main(["torques", "ur5", str(file)]) == 0
-    assert "against the efforts in the file: RMS error 0 %" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("passed") == 6
 
 
 def test_simulate_saves_a_run_and_a_figure(tmp_path, capsys):

@@ -73,6 +73,9 @@ def test_one_rule_in_every_command(files, capsys):
         (["audit", str(identified), "--rule", "log-torque", "--motion", faulty], 1),
         (["diagnose", "--robot", str(identified), "--motion", sound], 0),
         (["diagnose", "--robot", str(identified), "--motion", faulty], 1),
+        (["torques", str(identified), sound], 0),
+        (["torques", str(identified), faulty], 1),
+        (["report", str(identified), "--trajectory", faulty, "--no-scene", "--out", str(files / "page.html")], 1),
     ):
         assert main(arguments) == code, arguments
     assert "elbow" in capsys.readouterr().out

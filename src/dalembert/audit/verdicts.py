@@ -1,7 +1,8 @@
 """Does a model explain the torques of a log? One rule, joint by joint, for identification, audit and commands.
 
-A joint passes where at most 5 % of its torque is left over, or no more than the noise of its torque. It fails where the
-model does worse than the one before it, or than no model at all. Everything else is in doubt, and named.
+A joint passes where at most 5 % of its torque is left over, or no more than the noise of its torque, and the model
+before it did no better. It fails where the model does worse than the one before it, or than no model at all, and leaves
+more than that. Everything else is in doubt, and named.
 """
 
 from __future__ import annotations
@@ -84,9 +85,11 @@ def _judged(size: float, left: float, before: float, noise: float, least: float,
         return IN_DOUBT, "its torque was not measured"
     if left <= least:
         return PASSED, ""
-    if left <= LIMIT * size:
+    if left <= LIMIT * size and (left <= WORSE * before or left <= ABOVE_NOISE * noise):
         return PASSED, ""
     share = f"{100.0 * left / size:.3g} % of its torque is left over" if size else "the log has no torque"
+    if left <= LIMIT * size:
+        return IN_DOUBT, f"{share}, more than the model before ({100.0 * before / size:.3g} %)"
     if left**2 <= (LIMIT * size) ** 2 + (ABOVE_NOISE * noise) ** 2:
         if noise <= NOISY * size:
             return PASSED, ""

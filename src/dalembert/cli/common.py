@@ -124,6 +124,11 @@ def open_motion(
     )
 
 
+def unexplained(robot: Robot, log: Trajectory | None) -> bool:
+    """Whether a log has torques of which the model fails to explain some joint's, or leaves it in doubt."""
+    return log is not None and log.tau is not None and not robot.audit(rules=["log-torque"], motion=log).ok
+
+
 def _times(text: str) -> tuple[float, float]:
     begin, colon, end = text.partition(":")
     try:

@@ -31,6 +31,7 @@ from .common import (
     open_motion,
     open_robot,
     print_json,
+    unexplained,
 )
 
 
@@ -74,9 +75,7 @@ def run(
         log = open_motion(motion, opened, topic, unit, column, bandwidth, sensors, cut)
     with Progress("diagnosis"):
         diagnoses = diagnose(symptom, opened, motion=log, expect=expect, payload=payload, frame=frame)
-    failed = 0
-    if log is not None and log.tau is not None and opened is not None:
-        failed = int(not opened.audit(rules=["log-torque"], motion=log).ok)
+    failed = int(opened is not None and unexplained(opened, log))
     if as_json:
         print_json([
             {

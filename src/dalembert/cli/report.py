@@ -27,6 +27,7 @@ from .common import (
     open_motion,
     open_robot,
     print_json,
+    unexplained,
 )
 
 
@@ -52,6 +53,8 @@ def run(
 ) -> int:
     """Write structure, audit, reach, torques, reactions and actuator sizing as one offline HTML page.
 
+    Exit code 1 where the motion has efforts that the model does not explain.
+
     Example: `dalembert report ur5 --out ur5.html`
     """
     from dalembert.report import write_report
@@ -60,18 +63,20 @@ def run(
     motion = open_motion(trajectory, loaded, topic, unit, column, bandwidth, sensors, cut) if trajectory else None
     options: dict[str, object] = {"base": base, "mimic": None if mimic == "couple" else mimic, "arg": arg}
     options |= {"trajectory": trajectory, "topic": topic, "unit": unit, "column": column, "bandwidth": bandwidth}
+    options |= {"sensors": sensors, "cut": cut}
     options |= {"payload": payload or None, "frame": frame}
     command = _command(robot, options)
     with Progress(f"report of {loaded.name}"):
         path = write_report(loaded, out, motion=motion, payload=payload, frame=frame, command=command, scene=scene)
+    failed = int(unexplained(loaded, motion))
     if as_json:
         log = motion.log if motion else ()
         print_json({"robot": loaded.name, "out": str(path), "bytes": path.stat().st_size, "log": log})
-        return 0
+        return failed
     for note in motion.log if motion else ():
         console().print(f"note: {note}", markup=False)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser, no network needed")
-    return 0
+    return failed
 
 
 def _command(robot: str, options: dict[str, object]) -> str:

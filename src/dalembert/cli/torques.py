@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from dalembert.audit.verdicts import PASSED, Verdict, overall, verdicts
 from dalembert.logs import write_trajectory
 from dalembert.sizing import efforts, standard_motion
 from dalembert.tables import FORMATS
@@ -58,6 +59,8 @@ def run(
 ) -> int:
     """Inverse dynamics along a motion: peak, RMS and power of every joint.
 
+    Where the file has efforts, the verdict on the model, joint by joint; exit code 1 where one fails or is in doubt.
+
     Example: `dalembert torques ur5 --out torques.csv`
     """
     check_target(out, "--out", tuple(FORMATS))
@@ -70,17 +73,19 @@ def run(
     )
     measured = motion.tau
     motion, tau, held, driven, _, notes = efforts(loaded, motion)
-    rows = [
-        _row(name, motion.v[:, k], tau[:, k], held[:, k])
-        for k, name in enumerate(arm.model.freedom_names)
-        if driven is None or name in driven
-    ]
+    names = arm.model.freedom_names
+    shown = [k for k, name in enumerate(names) if driven is None or name in driven]
+    rows = [_row(names[k], motion.v[:, k], tau[:, k], held[:, k]) for k in shown]
+    judged = verdicts([names[k] for k in shown], measured[:, shown], tau[:, shown]) if measured is not None else ()
+    code = int(overall(judged) != PASSED)
     if out is not None:
         write_trajectory(out, arm, replace(motion, tau=tau))
     if as_json:
         load = {"payload": payload, "frame": carrier}
+        for row, each in zip(rows, judged, strict=False):
+            row |= {"measured_rms": each.torque, "left_over": each.left, "status": each.status, "why": each.why}
         print_json({"robot": arm.name, **load, "log": [*motion.log, *notes], "joints": rows})
-        return 0
+        return code
     screen = console()
     screen.print(f"motion: {motion.title}", markup=False)
     if payload:
@@ -91,13 +96,21 @@ def run(
     title = f"{arm.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
     keys = ("joint", "peak", "rms", "gravity", "speed", "power")
     screen.print(table(title, heads, [[row[key] for key in keys] for row in rows], 5))
-    if measured is not None:
-        size = np.maximum(np.linalg.norm(measured, axis=0), 1e-12)
-        error = 100 * np.median(np.linalg.norm(measured - tau, axis=0) / size)
-        screen.print(f"against the efforts in the file: RMS error {error:.3g} % (median of the joints)")
+    _print_verdicts(judged)
     if out is not None:
         screen.print(f"written to {out}", markup=False)
-    return 0
+    return code
+
+
+def _print_verdicts(judged: tuple[Verdict, ...]) -> None:
+    """The verdicts on the model beside the efforts in the file, if it has some."""
+    if judged:
+        rows = [(each.joint, each.torque, each.left, f"{100 * each.share:.3g}", each.status) for each in judged]
+        heads = ["joint", "RMS", "left over", "%", "verdict"]
+        console().print(table("\nBeside the efforts in the file", heads, rows, 4))
+    for each in judged:
+        if each.why:
+            console().print(str(each), markup=False, soft_wrap=True)
 
 
 def _row(name: str, v: np.ndarray, tau: np.ndarray, held: np.ndarray) -> dict[str, Any]:

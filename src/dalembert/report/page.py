@@ -90,6 +90,7 @@ def _content(
     loaded = subject.loaded
     carrier = subject.tool if payload or frame else None
     seen = carrier or tips(robot.model)[0].name
+    log = motion if motion.tau is not None else None
     sized = size(robot, motion, payload=payload, frame=frame) if motors(robot.model) else None
     motion, tau, _, driven, _, notes = efforts(loaded, motion)
     from markupsafe import Markup  # comes with jinja2
@@ -102,7 +103,7 @@ def _content(
         "bodies": robot.bodies,
         "joints": [_joint_row(joint) for joint in robot.joints],
         "mass": sum(body.mass for body in robot.bodies),
-        "audit": robot.audit(payload=payload, frame=carrier, run=run),
+        "audit": robot.audit(payload=payload, frame=carrier, motion=log, run=run),
         "frame": carrier,
         "payload": payload,
         "motion": motion,
