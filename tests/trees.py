@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,16 @@ def random_model(
         links.append(name)
     builder.add_frame("tool", body=links[-1], placement=random_pose(rng))
     return builder.model()
+
+
+def with_stribeck(model: Model) -> Model:
+    """The model with friction that is larger in slow sliding, at every joint that has friction."""
+    bodies = []
+    for body in model.bodies:
+        level = body.joint.uncoupled.friction
+        more = {"stribeck": 0.6 * level, "stribeck_speed": 0.8} if np.any(level) else {}
+        bodies.append(replace(body, joint=body.joint.with_values(**more)))
+    return replace(model, bodies=tuple(bodies))
 
 
 def random_pose(rng: np.random.Generator) -> Pose:

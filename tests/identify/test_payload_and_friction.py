@@ -99,7 +99,9 @@ def test_friction_sweep_finds_the_curve():
     assert joint.viscous == pytest.approx(0.6, rel=NEAR_REST)
     assert joint.offset == pytest.approx(0.3, abs=COULOMB)
     assert joint.stribeck_speed == pytest.approx(0.05, rel=STRIBECK)
-    assert sweep.robot.joint("shoulder_lift_joint").friction[0] == pytest.approx(1.5, rel=COULOMB)
+    found = sweep.robot.joint("shoulder_lift_joint")
+    assert found.friction[0] == pytest.approx(1.5, rel=COULOMB)
+    assert found.stribeck[0] == pytest.approx(0.8, rel=NEAR_REST)
     assert len(sweep.skipped) == 5
     assert "left out" in sweep.table()
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dalembert.model import Model
-from trees import ALL_KINDS, random_model, random_state
+from trees import ALL_KINDS, random_model, random_state, with_stribeck
 
 
 class Case(NamedTuple):
@@ -66,11 +66,13 @@ def small(request, half, base) -> Case:
     rng = np.random.default_rng([half, base == "free", request.param != "bare"])
     kinds = ALL_KINDS[half::2]
     effects, coupled = request.param != "bare", request.param == "coupled"
-    model = random_model(rng, n_bodies=len(kinds), kinds=kinds, base=base, effects=effects, coupled=coupled)
+    model = with_stribeck(
+        random_model(rng, n_bodies=len(kinds), kinds=kinds, base=base, effects=effects, coupled=coupled)
+    )
     return Case(model, *random_state(rng, model), rng)
 
 
 def _case(seed: int, base: str, effects: bool, coupled: bool) -> Case:
     rng = np.random.default_rng([seed, base == "free", effects])
-    model = random_model(rng, n_bodies=10, base=base, effects=effects, coupled=coupled)
+    model = with_stribeck(random_model(rng, n_bodies=10, base=base, effects=effects, coupled=coupled))
     return Case(model, *random_state(rng, model), rng)

@@ -84,7 +84,8 @@ def test_joint_effects_add_what_their_definition_says(case):
             j, ratio, q_i = j.joint, j.ratio, j.ratio * q_i + j.offset
         v_i, a_i = ratio * v[body.v], ratio * a[body.v]
         spring = j.stiffness * j.difference(j.rest, q_i)
-        force = j.armature * a_i + j.damping * v_i + j.friction * np.tanh(v_i / j.slip_speed) + spring
+        level = j.friction + j.stribeck * np.exp(-((v_i / j.stribeck_speed) ** 2))
+        force = j.armature * a_i + j.damping * v_i + level * np.tanh(v_i / j.slip_speed) + spring
         own[body.v] += ratio * force
     bare = model.without("armature", "damping", "friction", "springs")
     tau = rnea(bare, q, v, a)

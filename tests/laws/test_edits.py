@@ -167,7 +167,7 @@ def plain(model):
     editor = Robot(model).edit()
     for body in model.bodies:
         if body.joint.kind in ("ball", "planar", "free"):
-            editor.set_joint(body.joint.name, armature=0.0, damping=0.0, friction=0.0, stiffness=0.0)
+            editor.set_joint(body.joint.name, armature=0.0, damping=0.0, friction=0.0, stribeck=0.0, stiffness=0.0)
     return editor.done().model
 
 
@@ -240,7 +240,7 @@ def test_scaling_is_similar_motion(floating, length, heavier):
     editor = Robot(model).edit()
     for body in model.bodies:  # one slip_speed cannot serve turning and sliding
         if body.joint.kind in ("cylindrical", "planar", "free"):
-            editor.set_joint(body.joint.name, friction=0.0)
+            editor.set_joint(body.joint.name, friction=0.0, stribeck=0.0)
     model = editor.done().model
     factor = length**3 if heavier is None else heavier
     large = Robot(model).edit().scale(length, mass=heavier).done().model

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.math import product, tanh
+from dalembert.math import product
 from dalembert.model import Model
 from dalembert.spatial import cross_force
 
 from .forward_dynamics import forward_dynamics
 from .inverse_mass import inverse_mass_matrix
-from .passive import armature
+from .passive import armature, sliding_friction_slope
 from .sweep import carriers, each, sweep
 
 Slopes = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -90,7 +90,6 @@ def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.
     dq, dv = (np.zeros((model.nv, model.nv), np.result_type(q, v)) for _ in range(2))
     for body in model.bodies:
         joint, i = body.joint, body.v
-        slope = 1.0 - tanh(v[i] / joint.slip_speed) ** 2
-        dv[i, i] = dv[i, i] + np.diag(joint.damping + joint.friction / joint.slip_speed * slope)
+        dv[i, i] = dv[i, i] + np.diag(joint.damping + sliding_friction_slope(joint, v[i]))
         dq[i, i] = dq[i, i] + joint.stiffness[:, None] * joint.difference_jacobian(joint.rest, q[body.q])
     return dq, dv

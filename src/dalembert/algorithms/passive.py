@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.math import tanh
+from dalembert.math import exp, tanh
 from dalembert.model import Joint, Model
 
 from .gather import gathered
@@ -26,12 +26,30 @@ def passive(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def dissipation(model: Model, v: np.ndarray) -> np.ndarray:
-    """damping · v + friction · tanh(v / slip_speed) (nv,): Coulomb friction with a smooth sign [N·m or N]."""
-    return gathered(model, [_dissipation(body.joint, v[body.v]) for body in model.bodies])
+    """damping · v + sliding friction (nv,) [N·m or N]."""
+    return gathered(model, [b.joint.damping * v[b.v] + sliding_friction(b.joint, v[b.v]) for b in model.bodies])
 
 
-def _dissipation(joint: Joint, v: np.ndarray) -> np.ndarray:
-    return joint.damping * v + joint.friction * tanh(v / joint.slip_speed)
+def sliding_friction(joint: Joint, v: np.ndarray) -> np.ndarray:
+    """Coulomb and Stribeck friction (nv_i,) of a joint at the velocity v (nv_i,), with a smooth sign [N·m or N]."""
+    return friction_level(joint, v) * tanh(v / joint.slip_speed)
+
+
+def sliding_friction_slope(joint: Joint, v: np.ndarray) -> np.ndarray:
+    """Derivative (nv_i,) of `sliding_friction` in v."""
+    direction = tanh(v / joint.slip_speed)
+    slope = friction_level(joint, v) / joint.slip_speed * (1.0 - direction**2)
+    if not np.any(joint.stribeck != 0.0):
+        return slope
+    fading = joint.stribeck * exp(-((v / joint.stribeck_speed) ** 2))
+    return slope - 2.0 * v / joint.stribeck_speed**2 * fading * direction
+
+
+def friction_level(joint: Joint, v: Any) -> Any:
+    """Size of friction in sliding at v (nv_i,): friction + stribeck · exp(−(v / stribeck_speed)²) [N·m or N]."""
+    if not np.any(joint.stribeck != 0.0):
+        return joint.friction
+    return joint.friction + joint.stribeck * exp(-((v / joint.stribeck_speed) ** 2))
 
 
 def spring_force(model: Model, q: np.ndarray) -> np.ndarray:

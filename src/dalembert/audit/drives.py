@@ -55,7 +55,7 @@ def friction_size(subject: Subject) -> Iterator[Found]:
         speed = float(joint.velocity_limit[0])
         lost = float(joint.friction[0]) + (float(joint.damping[0]) * speed if np.isfinite(speed) else 0.0)
         if lost > BRAKE * limit:
-            stuck = float(joint.friction[0]) >= limit
+            stuck = float(joint.friction[0] + joint.stribeck[0]) >= limit
             what = "cannot move: friction takes" if stuck else "loses to friction, at its top speed,"
             yield Found(
                 f"joint '{joint.name}'", f"{what} {lost:.3g} of {limit:.3g} N·m (or N)", "warning" if stuck else None

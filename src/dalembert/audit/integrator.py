@@ -30,7 +30,8 @@ def step(subject: Subject) -> Iterator[Found]:
     planned = stated or SimulationExpectations()
     springs = np.concatenate([np.atleast_1d(body.joint.stiffness) for body in subject.model.independent])
     damping = np.concatenate([
-        np.asarray(body.joint.damping) + np.asarray(body.joint.friction) / body.joint.slip_speed
+        np.asarray(body.joint.damping)
+        + (np.asarray(body.joint.friction) + np.asarray(body.joint.stribeck)) / body.joint.slip_speed
         for body in subject.model.independent
     ])  # fmt: skip
     inverse = np.linalg.inv(subject.M[:20])

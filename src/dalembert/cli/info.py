@@ -33,7 +33,7 @@ OptionalSource = Annotated[
     str | None, typer.Argument(metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf …).")
 ]
 System = Annotated[bool, typer.Option("--system", help="Show the machine instead: compiler, threads, fast call.")]
-EFFECTS = ("damping", "friction", "armature", "stiffness")
+EFFECTS = ("damping", "friction", "stribeck", "armature", "stiffness")
 
 
 def run(
@@ -60,7 +60,10 @@ def run(
     out = console()
     out.print(_summary(loaded), markup=False)
     if loaded.joints:
-        out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, loaded.joints), 3))
+        shown = 6 if np.isfinite(loaded.limits.continuous).any() else 5
+        heads = ["joint", "kind", "range", "speed", "effort", "continuous"][:shown]
+        joints = [_joint(joint)[:shown] for joint in loaded.joints]
+        out.print(table("\nJoints", heads, joints, shown - 2))
         out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
         out.print(str(loaded.motors), style="dim", markup=False)
     if effects := [row for joint in loaded.joints for row in _effects(joint)]:
@@ -119,10 +122,9 @@ def _joint(joint: JointInfo) -> tuple[str, ...]:
     one = joint.lower.size == 1
     span = f"{_limit(joint.lower[0] * scale)} … {_limit(joint.upper[0] * scale)}{unit}" if one else ""
     follows = f" (follows {joint.leader})" if joint.leader else ""
-    speed, effort = (
-        _limit(limit[0]) if limit.size == 1 else "" for limit in (joint.velocity_limit, joint.effort_limit)
-    )
-    return joint.name, joint.kind + follows, span, speed, effort
+    limits = (joint.velocity_limit, joint.effort_limit, joint.continuous_limit)
+    speed, effort, continuous = (_limit(limit[0]) if limit.size == 1 else "" for limit in limits)
+    return joint.name, joint.kind + follows, span, speed, effort, continuous
 
 
 def _effects(joint: JointInfo) -> Iterator[tuple[str, ...]]:

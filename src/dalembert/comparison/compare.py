@@ -22,7 +22,7 @@ from dalembert.spatial import Inertia, Pose
 from .matching import Map, Pair, alone, base_shift, matched_joints, matched_names
 from .report import Agreement, Comparison, Difference
 
-LAWS = ("lower", "upper", *LIMITS, "armature", "damping", "friction", "stiffness")
+LAWS = ("lower", "upper", *LIMITS, "armature", "damping", "friction", "stribeck", "stiffness")
 UNITS = {
     "lower": "[rad or m]",
     "upper": "[rad or m]",
@@ -32,8 +32,11 @@ UNITS = {
     "deceleration_limit": "[rad/s² or m/s²]",
     "jerk_limit": "[rad/s³ or m/s³]",
     "slip_speed": "[rad/s or m/s]",
+    "stribeck_speed": "[rad/s or m/s]",
     "effort_limit": "[N·m or N]",
+    "continuous_limit": "[N·m or N]",
     "friction": "[N·m or N]",
+    "stribeck": "[N·m or N]",
     "armature": "[kg·m² or kg]",
     "damping": "[N·m·s/rad or N·s/m]",
     "stiffness": "[N·m/rad or N/m]",
@@ -150,6 +153,7 @@ def _joints(pair: Pair, tolerance: float) -> Iterator[Difference]:
         yield Difference("joint", name, "kind", x.kind, y.kind, np.inf)
     fields = [*LAWS]
     fields += ["slip_speed"] if np.any(x.friction) and np.any(y.friction) else []
+    fields += ["stribeck_speed"] if np.any(x.stribeck) and np.any(y.stribeck) else []
     fields += ["rest"] if np.any(x.stiffness) and np.any(y.stiffness) else []
     for field in fields:
         yield from _differs("joint", name, f"{field} {UNITS[field]}", getattr(x, field), getattr(y, field), tolerance)

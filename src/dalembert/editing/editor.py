@@ -198,8 +198,9 @@ class ModelEditor(Generic[Result]):
         return self._edit(parameters.set_inertia, link, mass, com, inertia)
 
     def set_joint(self, joint: str, **values: Any) -> Self:
-        """Other parameters of a joint: armature damping friction slip_speed stiffness rest lower upper velocity_limit
-        acceleration_limit deceleration_limit jerk_limit effort_limit, axis axis2 pitch as its type has them,
+        """Other parameters of a joint: armature damping friction slip_speed stribeck stribeck_speed stiffness rest
+        lower upper velocity_limit acceleration_limit deceleration_limit jerk_limit effort_limit (peak)
+        continuous_limit, axis axis2 pitch as its type has them,
         mimic=(leader, ratio, offset) or None, kind="continuous".
         """
         return self._edit(parameters.set_joint, joint, values)

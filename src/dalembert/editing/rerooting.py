@@ -62,7 +62,9 @@ def reroot(plan: LinkPlan, before: Model, name: str, q: np.ndarray | None) -> Ch
     in_mount = {one.name: _in_mount(plan, one) for one in path[:-1]}
     if base.joint.nv:
         root_joint, placement = base.joint, base.placement
-        if np.any([base.joint.armature, base.joint.damping, base.joint.friction, base.joint.stiffness]):
+        if np.any(
+            [base.joint.armature, base.joint.damping, base.joint.friction, base.joint.stribeck, base.joint.stiffness]
+        ):
             raise DalembertError(
                 f"reroot: the free joint {base.joint.name!r} of the base has armature, damping, friction or springs, "
                 "which would act on another link: set them to 0 with set_joint"

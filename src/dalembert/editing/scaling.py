@@ -105,7 +105,7 @@ def _scaled_geometry(geometry: Geometry, length: float) -> Geometry:
 
 def _scaled_joint(joint: Joint, length: float, mass: float) -> Joint:
     q, v = exponents(joint)
-    rubbing = {float(power) for power in v[joint.friction > 0.0]}
+    rubbing = {float(power) for power in v[joint.friction + joint.stribeck > 0.0]}
     if len(rubbing) > 1 and length != 1.0:
         raise DalembertError(
             f"scale: joint {joint.name!r} has friction against turning and against sliding with one slip_speed, which "
@@ -117,8 +117,11 @@ def _scaled_joint(joint: Joint, length: float, mass: float) -> Joint:
         "damping": joint.damping * mass * length ** (1.5 - 2.0 * v),
         "friction": joint.friction * mass * length ** (1.0 - v),
         "slip_speed": joint.slip_speed * length ** (power - 0.5),
+        "stribeck": joint.stribeck * mass * length ** (1.0 - v),
+        "stribeck_speed": joint.stribeck_speed * length ** (power - 0.5),
         "stiffness": joint.stiffness * mass * length ** (1.0 - 2.0 * v),
         "effort_limit": joint.effort_limit * mass * length ** (1.0 - v),
+        "continuous_limit": joint.continuous_limit * mass * length ** (1.0 - v),
         **{
             limit: getattr(joint, limit) * length ** (v - power)
             for limit, power in zip(RATE_LIMITS, RATE_POWERS, strict=True)

@@ -34,9 +34,11 @@ class JointInfo(NamedTuple):
     deceleration_limit: np.ndarray
     jerk_limit: np.ndarray
     effort_limit: np.ndarray
+    continuous_limit: np.ndarray
     armature: np.ndarray
     damping: np.ndarray
     friction: np.ndarray
+    stribeck: np.ndarray
     stiffness: np.ndarray
     leader: str | None = None
     ratio: float = 1.0
@@ -82,8 +84,9 @@ class Limits(NamedTuple):
     """Limits of all joints: lower, upper (nq,) [rad or m], the others (nv,); infinite where there are none.
 
     acceleration holds while the speed of a joint grows, deceleration while it falls [rad/s² or m/s²]; jerk for the rate
-    of both. A joint and those that follow it share coordinates: the tightest range and rates of them count, in the
-    leader's coordinate, and the leader's effort. Quaternions have no limits.
+    of both. effort: at its peak; continuous: that a motor may give for ever [N·m or N]. A joint and those that follow
+    it share coordinates: the tightest range and rates of them count, in the leader's coordinate, and the leader's
+    efforts. Quaternions have no limits.
     """
 
     lower: np.ndarray
@@ -93,6 +96,7 @@ class Limits(NamedTuple):
     acceleration: np.ndarray
     deceleration: np.ndarray
     jerk: np.ndarray
+    continuous: np.ndarray
 
     def __repr__(self) -> str:
         return one_line(self)
@@ -151,7 +155,7 @@ def frame_info(model: Model, frame: Frame) -> FrameInfo:
 def limits(model: Model) -> Limits:
     """The limits of all joints of a model."""
     lower, upper = np.full(model.nq, -np.inf), np.full(model.nq, np.inf)
-    effort = np.full(model.nv, np.inf)
+    effort, continuous = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
     rates = {limit: np.full(model.nv, np.inf) for limit in RATE_LIMITS}
     for body in model.bodies:
         joint = body.joint
@@ -162,8 +166,9 @@ def limits(model: Model) -> Limits:
             least[body.v] = np.minimum(least[body.v], getattr(joint, limit))
         if joint.mimic is None:
             effort[body.v] = np.minimum(effort[body.v], joint.effort_limit)
-    velocity, *others = rates.values()
-    return Limits(lower, upper, velocity, effort, *others)
+            continuous[body.v] = np.minimum(continuous[body.v], joint.continuous_limit)
+    velocity, acceleration, deceleration, jerk = rates.values()
+    return Limits(lower, upper, velocity, effort, acceleration, deceleration, jerk, continuous)
 
 
 def html_table(model: Model) -> str:

@@ -8,7 +8,7 @@ spring q − rest. Terms that are not asked for keep the robot's own values and 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +18,14 @@ from dalembert.robot import Robot
 
 INERTIAL = ("m", "m·cx", "m·cy", "m·cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 FRICTION = ("viscous", "coulomb", "stribeck", "offset")
-NONNEGATIVE = ("viscous", "coulomb", "rotor", "spring")  # terms that cannot be below zero
-FIELDS = {"viscous": "damping", "coulomb": "friction", "rotor": "armature", "spring": "stiffness"}  # of joints
-REPLACED = FIELDS | {"spring": "springs"}  # as `Robot.without` calls them
+FIELDS = {  # of joints; none of them can be below zero
+    "viscous": "damping",
+    "coulomb": "friction",
+    "stribeck": "stribeck",
+    "rotor": "armature",
+    "spring": "stiffness",
+}
+LIVE = tuple(field for field in FIELDS.values() if field != "stribeck")  # groups of live parameters
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,12 @@ class Columns:
     @cached_property
     def _remainder(self) -> Robot:
         """The robot with what is not among the parameters: its masses stay, to be subtracted."""
-        return self.robot.without(*(REPLACED[term] for term in self.terms if term in REPLACED))
+        fields, model = [FIELDS[term] for term in self.terms if term in FIELDS], self.robot.model
+        bodies = [
+            replace(body, joint=body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))))
+            for body in model.bodies
+        ]
+        return Robot(replace(model, bodies=tuple(bodies)))
 
     def known(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """(T, nv): torque of the robot's own friction, rotors and springs where they are not among the parameters."""
@@ -138,7 +148,7 @@ class Columns:
         return self._remainder.inverse_dynamics(q, v, a) - bare.inverse_dynamics(q, v, a)
 
     def prior(self) -> np.ndarray:
-        """x of the robot as it stands; offset and stribeck, which a model does not have, are 0."""
+        """x of the robot as it stands; offset, which a model does not have, is 0."""
         x = np.zeros(self.size)
         x[: self.inertial] = self.robot.parameters().reshape(-1, len(INERTIAL))[list(self.bodies)].ravel()
         for name in self.terms:
@@ -151,7 +161,7 @@ class Columns:
     def live(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters x as live groups of a rollout: inertia (10 nb,), friction and the like per freedom."""
         bodies = self._remainder.model.bodies
-        groups = {field: np.concatenate([getattr(b.joint, field) for b in bodies]) for field in FIELDS.values()}
+        groups = {field: np.concatenate([getattr(b.joint, field) for b in bodies]) for field in LIVE}
         return self._placed(x, {"inertia": self.robot.parameters().ravel()} | groups)
 
     def live_rates(self, slopes: np.ndarray) -> dict[str, np.ndarray]:
@@ -166,17 +176,17 @@ class Columns:
             groups["inertia"][..., 10 * number : 10 * number + 10] = x[..., 10 * k : 10 * k + 10]
         starts = np.cumsum([0, *(body.joint.nv for body in self.robot.model.bodies)])
         for name in self.terms:
-            if name in FIELDS:
+            if FIELDS.get(name) in LIVE:
                 for body in self.robot.model.independent:
                     at = slice(starts[body.index], starts[body.index + 1])
                     groups[FIELDS[name]][..., at] = x[..., self.term(name)][..., body.v]
         return groups
 
     def written(self, x: np.ndarray) -> np.ndarray:
-        """The part of x that a robot has: no offset, no stribeck, friction, rotors and springs at least 0."""
+        """The part of x that a robot has: no offset, and friction, rotors and springs of at least 0."""
         x = x.copy()
         for name in self.terms:
-            x[self.term(name)] = np.maximum(x[self.term(name)], 0.0) if name in NONNEGATIVE else 0.0
+            x[self.term(name)] = np.maximum(x[self.term(name)], 0.0) if name in FIELDS else 0.0
         return x
 
     def robot_with(self, x: np.ndarray) -> Robot:
@@ -192,6 +202,8 @@ class Columns:
             for name in self.terms:
                 if name in FIELDS:
                     values[FIELDS[name]] = x[self.term(name)][body.v]
+            if "stribeck" in values:
+                values["stribeck_speed"] = np.array(self.stribeck_speed)
             robot = robot.edit().set_joint(body.joint.name, **values).done() if values else robot
         return robot
 

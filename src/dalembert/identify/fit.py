@@ -12,7 +12,7 @@ from dalembert.robot import Robot
 
 from . import channels, least_squares, physical, scales
 from .checks import LogError, doubts
-from .columns import INERTIAL, NONNEGATIVE, Columns, columns
+from .columns import FIELDS, INERTIAL, Columns, columns
 from .compression import Compressed, Samples, compress, triangle
 from .doubt import Doubt
 from .fitted import Fit, Log, samples_of
@@ -266,7 +266,7 @@ def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
     low = [
         parameters.names[k]
         for name in parameters.terms
-        if name in NONNEGATIVE
+        if name in FIELDS
         for k in range(parameters.size)[parameters.term(name)]
         if x[k] < 0.0
     ]
@@ -277,7 +277,7 @@ def _bounds(parameters: Columns, bodies: np.ndarray, extents: Sequence[Extent | 
     """Rows that are ≥ 0: friction, rotors and springs; centres of mass within the hulls of their shapes."""
     rows = []
     for name in parameters.terms:
-        if name in NONNEGATIVE:
+        if name in FIELDS:
             at = np.arange(parameters.size)[parameters.term(name)]
             rows.append(np.eye(parameters.size)[at])
     for k, bounds in enumerate(extents):

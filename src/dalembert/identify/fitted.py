@@ -79,7 +79,7 @@ class Fit:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with the parameters found; offset and stribeck, which models do not have, are left out."""
+        """The robot with the parameters found; offsets, which models do not have, are left out."""
         return self.columns.robot_with(self.x)
 
     @cached_property
@@ -119,7 +119,7 @@ class Fit:
         return (*self.base.unseen, *missed)
 
     def torque(self, q: Any, v: Any, a: Any) -> np.ndarray:
-        """(T, nv): the torques that the parameters predict, offset and stribeck included."""
+        """(T, nv): the torques that the parameters predict, offsets included."""
         q, v, a = (np.atleast_2d(np.asarray(x, float)) for x in (q, v, a))
         return self.columns.matrix(q, v, a) @ self.x + self.columns.known(q, v, a)
 
@@ -131,7 +131,7 @@ class Fit:
     def validate(self, log: Log, written: Robot | None = None) -> Validation:
         """The torques of the robot found beside those of a log, preferably one that was not fitted.
 
-        written: the robot as read back from its file; default: `robot`. Offsets and stribeck friction are in neither.
+        written: the robot as read back from its file; default: `robot`. Offsets are in neither.
         """
         samples = samples_of(self.columns.robot, log)
         temperature = getattr(log, "temperature", None)

@@ -81,7 +81,8 @@ def friction_sweep(robot: Robot, log: Log) -> FrictionSweep:
             skipped.append(f"{name}: {curve}")
             continue
         measured.append(curve)
-        edited = edited.set_joint(name, friction=curve.coulomb, damping=curve.viscous)
+        rise = {"stribeck": curve.static - curve.coulomb, "stribeck_speed": curve.stribeck_speed}
+        edited = edited.set_joint(name, friction=curve.coulomb, damping=curve.viscous, **rise)
     if not measured:
         raise DalembertError(f"friction_sweep: no joint was swept: {'; '.join(skipped)}")
     return FrictionSweep(tuple(measured), tuple(skipped), edited.done())

@@ -23,7 +23,12 @@ from .mujoco import Mujoco
 from .parts import with_parameters
 from .surroundings import Surroundings
 
-EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
+EFFECTS = {  # of joints, and their fields
+    "friction": ("friction", "stribeck"),
+    "damping": ("damping",),
+    "armature": ("armature",),
+    "springs": ("stiffness",),
+}
 LOOPS, AROUND = "loops", "surroundings"  # effects of the whole model
 
 
@@ -234,7 +239,7 @@ class Model:
         return {}
 
     def _stripped(self, effects: tuple[str, ...]) -> Model:
-        fields = [EFFECTS[effect] for effect in effects if effect in EFFECTS]
+        fields = [field for effect in effects for field in EFFECTS.get(effect, ())]
         joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
         bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
         around = Surroundings() if AROUND in effects else self.surroundings

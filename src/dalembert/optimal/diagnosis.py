@@ -44,7 +44,7 @@ def overshooting(solver: Solver) -> str:
     """Words for the joint whose speed friction or damping turns over, or multiplies, in a step; "": none does."""
     problem, model = solver.problem, solver.problem.robot.model
     if not solver.node.has_gaps or not any(
-        np.any(body.joint.friction) or np.any(body.joint.damping) for body in model.bodies
+        np.any([body.joint.friction, body.joint.stribeck, body.joint.damping]) for body in model.bodies
     ):
         return ""
     n = problem.robot.nv

@@ -47,10 +47,12 @@ def test_what_people_see_is_the_follower_by_itself():
 
 def test_fields_as_the_leader_feels_them():
     fields = {"armature": 0.1, "damping": 0.2, "friction": 0.3, "slip_speed": 0.5, "stiffness": 0.4, "rest": 0.7}
+    fields |= {"stribeck": 0.7, "stribeck_speed": 0.9, "continuous_limit": 2.0}
     joint = gripper(**fields, lower=-0.5, upper=0.7, velocity_limit=4.0, effort_limit=3.0).model().joint("r").joint
     assert isinstance(joint, Coupled)
     felt = {"armature": 0.4, "damping": 0.8, "friction": 0.6, "slip_speed": 0.25, "stiffness": 1.6, "rest": -0.2,
-            "lower": -0.2, "upper": 0.4, "velocity_limit": 2.0, "effort_limit": 6.0}  # fmt: skip
+            "lower": -0.2, "upper": 0.4, "velocity_limit": 2.0, "effort_limit": 6.0,
+            "stribeck": 1.4, "stribeck_speed": 0.45, "continuous_limit": 4.0}  # fmt: skip
     for name, value in felt.items():
         assert_close(np.ravel(getattr(joint, name)), [value], PRODUCT)
 

@@ -43,7 +43,9 @@ class _JointLaw(Law):
     def _stuck(self) -> tuple[str, ...]:
         """A note on joints that dry friction can hold away from the reference."""
         model = self.robot.model
-        friction = np.concatenate([body.joint.friction for body in model.independent if body.joint.nv])
+        friction = np.concatenate(
+            [body.joint.friction + body.joint.stribeck for body in model.independent if body.joint.nv]
+        )
         off = friction / (self.inertia * self.frequency**2)
         held = [f"{model.freedom_names[k]} {off[k]:.2g}" for k in np.flatnonzero(off > STUCK)]
         if not held:

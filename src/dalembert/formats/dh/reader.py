@@ -44,10 +44,13 @@ EFFECTS = {
     "deceleration": ("deceleration_limit", True, 0.0),
     "jerk": ("jerk_limit", True, 0.0),
     "effort": ("effort_limit", False, 0.0),
+    "continuous": ("continuous_limit", False, 0.0),
     "rest": ("rest", True, -math.inf),
     "slip_speed": ("slip_speed", True, 1e-12),
     "damping": ("damping", False, 0.0),
     "friction": ("friction", False, 0.0),
+    "stribeck": ("stribeck", False, 0.0),
+    "stribeck_speed": ("stribeck_speed", True, 1e-12),
     "armature": ("armature", False, 0.0),
     "stiffness": ("stiffness", False, 0.0),
 }

@@ -17,12 +17,15 @@ from ..xml import LARGEST, Document
 from .elements import Element, extension
 
 BASES = ("fixed", "free")
-SCALAR = (
+SPEEDS = ("slip_speed", "stribeck_speed")  # one for all freedoms, above 0
+SCALAR = (  # of a joint with one coordinate; URDF has the others
     "armature",
-    "slip_speed",
+    *SPEEDS,
+    "stribeck",
     "stiffness",
     "rest",
-)  # of a joint with one coordinate; URDF has the others
+    "continuous_limit",
+)
 MANY = (*SCALAR, "damping", "friction", "lower", "upper", *LIMITS)  # of planar and floating
 ROBOT = {"base", "gravity", "xyz", "rpy", "held_by", *MANY}
 
@@ -71,7 +74,7 @@ def read_effects(document: Document, joint: Element, kind: str) -> dict[str, Any
         return _many(document, element, kind)
     fields = {str(attribute): document.number(element, str(attribute)) for attribute in element.attrib}
     for attribute, value in fields.items():
-        if (value < 0.0 and attribute != "rest") or (value == 0.0 and attribute == "slip_speed"):
+        if (value < 0.0 and attribute != "rest") or (value == 0.0 and attribute in SPEEDS):
             raise document.error(element, f"{attribute} of joint '{name}' is {value:g}; it must be positive")
     return fields
 
@@ -81,7 +84,7 @@ def _many(document: Document, element: Element, kind: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for attribute in (str(key) for key in element.attrib if key in MANY):
         size = KINDS[kind].nq if attribute in ("rest", "lower", "upper") else KINDS[kind].nv
-        count = 1 if attribute == "slip_speed" or len(document.text(element, attribute).split()) == 1 else size
+        count = 1 if attribute in SPEEDS or len(document.text(element, attribute).split()) == 1 else size
         values = np.array(document.numbers(element, attribute, count, largest=math.inf))
         values = np.where(np.abs(values) > LARGEST, np.copysign(np.inf, values), values)
         fields[attribute] = values[0] if count == 1 else values

@@ -27,7 +27,13 @@ from .text import number, tidied
 EXACT = 1e-12  # of the robot's size: how well the table must give the frames back
 FARTHEST = 1e3  # of the robot's size: an origin farther off costs the digits that EXACT requires
 SHAPES = {Box: ("size",), Sphere: ("radius",), Cylinder: ("radius", "length"), Capsule: ("radius", "length")}
-LIMITS = {"lower": "lower", "upper": "upper", "velocity": "velocity_limit", "effort": "effort_limit"}
+LIMITS = {
+    "lower": "lower",
+    "upper": "upper",
+    "velocity": "velocity_limit",
+    "effort": "effort_limit",
+    "continuous": "continuous_limit",
+}
 FORMAT = "dh"  # among the keywords of joints
 FRAME = "_dh"  # behind a link's name: the frame that a reader adds for the table's
 
@@ -106,7 +112,8 @@ class _Table:
             if np.any(self.frames[0].matrix() != self.zero[0].matrix()):
                 what = "the base's frame is not on the first axis as a DH table needs it, and it floats"
                 self.losses.change("link", base.name, what, "q of the base is the pose of the table's first frame")
-            fields = [f for f in ("armature", "damping", "friction", "stiffness") if np.any(getattr(base.joint, f))]
+            effects = ("armature", "damping", "friction", "stribeck", "stiffness")
+            fields = [field for field in effects if np.any(getattr(base.joint, field))]
             if fields:
                 what = f"{', '.join(fields)} of the free base, which a DH table does not have"
                 self.losses.change("joint", base.joint.name, what, "left out")
@@ -140,9 +147,10 @@ class _Table:
         if np.isinf(limits.get("deceleration", 0.0)):
             self.losses.note("joint", joint.name, "a DH table bounds deceleration with acceleration", "as acceleration")
         lines += [f"{key} = {number(value)}" for key, value in limits.items() if np.isfinite(value)]
-        effects = {key: getattr(joint, key)[0] for key in ("armature", "damping", "friction", "stiffness")}
+        effects = {key: getattr(joint, key)[0] for key in ("armature", "damping", "friction", "stribeck", "stiffness")}
         lines += [f"{key} = {number(value)}" for key, value in effects.items() if value]
-        lines += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] else []
+        lines += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] or joint.stribeck[0] else []
+        lines += [f"stribeck_speed = {number(joint.stribeck_speed)}"] if joint.stribeck[0] else []
         lines += [f"rest = {number(joint.rest[0])}"] if joint.stiffness[0] and joint.rest[0] else []
         if step.mimic is not None:
             leader, ratio, offset = step.mimic

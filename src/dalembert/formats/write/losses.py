@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from dalembert.errors import LISTED, DalembertError
 from dalembert.model import Joint
 
@@ -48,6 +50,13 @@ class Losses:
         if not others:
             cure = f"give class {type(joint).__name__} a `row` of equivalent hinges and slides, or `keywords`"
         self.refuse("joint", joint.name, f"{self.language} has no {joint.kind} joint", cure)
+
+    def leave_out_drive(self, joint: Joint) -> None:
+        """Properties of a joint's drive that only this package's own elements and tables can state."""
+        if np.any(joint.stribeck):
+            self.change("joint", joint.name, f"Stribeck friction, which {self.language} does not have", "left out")
+        if np.any(np.isfinite(joint.continuous_limit)):
+            self.note("joint", joint.name, f"{self.language} has no limits of continuous effort", "left out")
 
     def _add(self, weight: Weight, kind: str, name: str, what: str, action: str) -> None:
         self._groups.setdefault((weight, kind, what, action), []).append(name)

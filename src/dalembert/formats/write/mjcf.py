@@ -165,6 +165,7 @@ class _Mjcf:
             self._friction(joint)
         if np.any(np.isfinite(joint.velocity_limit)):
             self.losses.note("joint", joint.name, "MJCF has no limits of speed", "left out")
+        self.losses.leave_out_drive(joint)
         if step.mimic is not None:
             leader, ratio, offset = step.mimic
             self.losses.note("joint", joint.name, f"follows '{leader}'", SOFT)

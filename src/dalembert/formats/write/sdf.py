@@ -190,6 +190,7 @@ class _Sdf:
             add(element, "screw_thread_pitch", number(2.0 * math.pi * joint.pitch))
         if np.any(joint.armature):
             self.losses.change("joint", joint.name, "armature, which SDF does not have", "left out")
+        self.losses.leave_out_drive(joint)
         if not joint.flat:
             self._ball(joint)
             return

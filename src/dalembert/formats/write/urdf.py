@@ -156,8 +156,11 @@ class _Urdf:
             self._limits(element, joint)
             if joint.damping[0] or joint.friction[0]:
                 add(element, "dynamics", damping=number(joint.damping[0]), friction=number(joint.friction[0]))
-            fields = ("armature", "stiffness", *(("rest",) if joint.stiffness[0] else ()))
-            stated = _differing(joint, fields) | (_differing(joint, ("slip_speed",)) if joint.friction[0] else {})
+            fields: tuple[str, ...] = ("armature", "stribeck", "stiffness", "continuous_limit")
+            fields += ("rest",) if joint.stiffness[0] else ()
+            fields += ("slip_speed",) if joint.friction[0] or joint.stribeck[0] else ()
+            fields += ("stribeck_speed",) if joint.stribeck[0] else ()
+            stated = _differing(joint, fields)
         else:
             stated = _differing(joint, MANY)
         if step.mimic is not None:

@@ -37,12 +37,15 @@ class Coupled(Derived):
             "damping": ratio * (ratio * joint.damping),
             "friction": size * joint.friction,
             "slip_speed": joint.slip_speed / size,
+            "stribeck": size * joint.stribeck,
+            "stribeck_speed": joint.stribeck_speed / size,
             "stiffness": ratio * (ratio * joint.stiffness),
             "rest": (joint.rest - self.offset) / ratio,
             "lower": np.minimum(*ends),
             "upper": np.maximum(*ends),
             **{limit: getattr(joint, limit) / size for limit in RATE_LIMITS},
             "effort_limit": size * joint.effort_limit,
+            "continuous_limit": size * joint.continuous_limit,
             "motor": joint.motor,
         }
         for name, value in felt.items():

@@ -20,7 +20,7 @@ from ..content import SHOWN
 SNAP = 4 * np.finfo(float).eps
 LENGTH_FIELD = {"length": 1}  # metadata of a joint's field that is a length: it grows with the robot
 RATE_LIMITS = ("velocity_limit", "acceleration_limit", "deceleration_limit", "jerk_limit")
-LIMITS = (*RATE_LIMITS, "effort_limit")  # one number for each freedom; infinite where there is none
+LIMITS = (*RATE_LIMITS, "effort_limit", "continuous_limit")  # one number for each freedom; infinite where there is none
 MOTION_METHODS = ("pose", "subspace", "bias", "charts")
 
 
@@ -66,7 +66,8 @@ class Joint(ABC):
     """A joint between the joint frame J, fixed in the parent body, and the child's body frame B.
 
     q (nq,) and v (nv,) are the joint's own parts of the configuration and the velocity, of any scalar type.
-    Joint forces: armature·a + damping·v + friction·tanh(v / slip_speed) + stiffness·difference(rest, q).
+    Joint forces: armature·a + damping·v + (friction + stribeck·exp(−(v / stribeck_speed)²))·tanh(v / slip_speed)
+    + stiffness·difference(rest, q).
 
     A joint type is a frozen dataclass that names its `charts` and gives `pose`, `subspace` and, unless the subspace is
     constant, `bias`. What else it can have: `keywords`, `row` and `reversed`, for files and for another base.
@@ -102,6 +103,8 @@ class Joint(ABC):
     damping: Any = 0.0  # (nv,) viscous [N·m·s/rad or N·s/m]
     friction: Any = 0.0  # (nv,) Coulomb [N·m or N]
     slip_speed: float = 0.01  # speed at which friction reaches tanh(1) of its full value [rad/s or m/s]
+    stribeck: Any = 0.0  # (nv,) by which friction is larger at rest than in fast sliding [N·m or N]
+    stribeck_speed: float = 0.1  # speed of sliding at which 1/e of that is left [rad/s or m/s]
     stiffness: Any = 0.0  # (nv,) [N·m/rad or N/m]
     rest: Any = None  # (nq,) configuration in which the spring is relaxed; None: neutral
     lower: Any = None  # (nq,) [rad or m]; None: unlimited
@@ -110,7 +113,8 @@ class Joint(ABC):
     acceleration_limit: Any = None  # (nv,) while the speed grows [rad/s² or m/s²]; None: unlimited
     deceleration_limit: Any = None  # (nv,) while it falls; None: as acceleration_limit
     jerk_limit: Any = None  # (nv,) [rad/s³ or m/s³]; None: unlimited
-    effort_limit: Any = None  # (nv,) [N·m or N]; None: unlimited
+    effort_limit: Any = None  # (nv,) peak [N·m or N]; None: unlimited
+    continuous_limit: Any = None  # (nv,) effort that the motor may give for ever [N·m or N]; None: not known
     motor: bool | None = field(default=None, metadata=SHOWN)  # whether a motor drives it; None: not stated
 
     def __init_subclass__(cls, **arguments: Any) -> None:
@@ -131,17 +135,18 @@ class Joint(ABC):
             cls.stages = ()
 
     def __post_init__(self) -> None:
-        for name in ("armature", "damping", "friction", "stiffness"):
+        for name in ("armature", "damping", "friction", "stribeck", "stiffness"):
             self._store(name, self._vector(name, self.nv), least=0.0)
         if self.deceleration_limit is None:
             object.__setattr__(self, "deceleration_limit", self.acceleration_limit)
         for name in LIMITS:
             self._store(name, self._vector(name, self.nv, np.inf), least=0.0, finite=False)
-        self._store("slip_speed", self._vector("slip_speed", 1)[0])
         if self.motor not in (True, False, None):
             raise self._error(f"motor is {self.motor!r}, expected True, False, or None where nothing is known")
-        if not self.slip_speed > 0.0:
-            raise self._error(f"slip_speed is {self.slip_speed}, expected a speed above 0")
+        for name in ("slip_speed", "stribeck_speed"):
+            self._store(name, self._vector(name, 1)[0])
+            if not getattr(self, name) > 0.0:
+                raise self._error(f"{name} is {getattr(self, name)}, expected a speed above 0")
         self._store("rest", np.array(self.neutral()) if self.rest is None else self._vector("rest", self.nq))
         self._store("lower", self._vector("lower", self.nq, -np.inf), finite=False)
         self._store("upper", self._vector("upper", self.nq, np.inf), finite=False)

@@ -13,7 +13,7 @@ from ..charts import ANGLE, LENGTH
 from .joint import LIMITS, AxisJoint, Step, snapped
 from .prismatic import Prismatic
 from .revolute import Revolute
-from .stacked import stacked
+from .stacked import EFFECTS, stacked
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,7 +65,7 @@ class Planar(AxisJoint):
 
     def reversed(self) -> Planar:
         """The same about the opposite axis, sliding in axes of the other body."""
-        sliding = [getattr(self, name)[:2] for name in ("armature", "damping", "friction", "stiffness")]
+        sliding = [getattr(self, name)[:2] for name in EFFECTS]
         limits = [getattr(self, name)[:2] for name in ("lower", "upper", *LIMITS)]
         if np.any(sliding) or np.any(np.isfinite(limits)):
             raise self._not_reversible("armature, damping, friction, springs or limits along x and y")

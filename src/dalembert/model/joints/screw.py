@@ -13,7 +13,7 @@ from ..charts import WINDING
 from .joint import LENGTH_FIELD, AxisJoint, Mimic, Step
 from .prismatic import Prismatic
 from .revolute import Revolute
-from .stacked import FIELDS
+from .stacked import FIELDS, SHARED
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +39,7 @@ class Screw(AxisJoint):
 
     def row(self) -> tuple[Step, ...]:
         """A hinge, which keeps the name since other joints may follow it, and a slide that follows the hinge."""
-        values = {name: getattr(self, name) for name in (*FIELDS, "slip_speed")}
+        values = {name: getattr(self, name) for name in (*FIELDS, *SHARED)}
         hinge = Step(Revolute(name=self.name, axis=self.axis, **values))
         slide = Step(Prismatic(name=f"{self.name}_2", axis=self.axis), Mimic(self.name, self.pitch))
         return (hinge, slide) if self.pitch else (hinge,)

@@ -8,7 +8,9 @@ import numpy as np
 
 from .joint import LIMITS, AxisJoint, Joint, Step
 
-FIELDS = ("armature", "damping", "friction", "stiffness", *LIMITS, "rest", "lower", "upper")
+EFFECTS = ("armature", "damping", "friction", "stribeck", "stiffness")  # one number for each freedom
+FIELDS = (*EFFECTS, *LIMITS, "rest", "lower", "upper")  # of each freedom
+SHARED = ("slip_speed", "stribeck_speed")  # of all freedoms
 
 
 def stacked(joint: Joint, types: Sequence[tuple[type[AxisJoint], np.ndarray]]) -> tuple[Step, ...]:
@@ -19,6 +21,7 @@ def stacked(joint: Joint, types: Sequence[tuple[type[AxisJoint], np.ndarray]]) -
     steps = []
     for k, (simple, axis) in enumerate(types):
         values = {field: getattr(joint, field)[k] for field in FIELDS}
+        values |= {field: getattr(joint, field) for field in SHARED}
         name = f"{joint.name}_{k + 1}"
-        steps.append(Step(simple(name=name, axis=axis, slip_speed=joint.slip_speed, motor=joint.motor, **values)))
+        steps.append(Step(simple(name=name, axis=axis, motor=joint.motor, **values)))
     return tuple(steps)

@@ -16,7 +16,7 @@ def check_isotropic(joint: Joint) -> None:
         if np.ptp(turning) > ISOTROPIC * np.max(turning) or np.any(sliding):
             values = getattr(joint, field).tolist()
             raise joint._not_reversible(f"{field} {values}, unequal about its axes or along them")
-    if np.any(joint.friction):
+    if np.any([joint.friction, joint.stribeck]):
         raise joint._not_reversible(f"friction {joint.friction.tolist()} along the axes of one of its bodies")
     if np.any(np.isfinite([getattr(joint, limit) for limit in LIMITS])):
         raise joint._not_reversible("limits of speed, effort and the like along the axes of one of its bodies")

@@ -122,13 +122,15 @@ class Friction(Element):
 class JointFriction(Element):
     """The Coulomb friction that the model states for a joint, held exactly in place of its smooth law.
 
-    levels (nv_i,): friction of each freedom of the joint, with that of joints that follow it [N·m or N].
+    levels (nv_i,): friction of each freedom of the joint in fast sliding, with that of joints that follow it [N·m or
+    N]; rises (nv_i,): by which it is larger in slow sliding, as pairs of a size [N·m or N] and a speed [rad/s or m/s].
     """
 
     loses: ClassVar[bool] = True
 
     joint: str
     levels: tuple[float, ...]
+    rises: tuple[tuple[tuple[float, float], ...], ...]
 
     def label(self) -> str:
         """The account of the joint's friction."""
@@ -138,14 +140,23 @@ class JointFriction(Element):
         """One row for each freedom that has friction."""
         first = model.joint(self.joint).v.start
         return tuple(
-            Constraint(self.label(), 1, _freedom_rows(first + k), Interval(level), reported=False)
-            for k, level in enumerate(self.levels)
-            if level > 0.0
+            Constraint(self.label(), 1, _freedom_rows(first + k), _interval(level, rises), reported=False)
+            for k, (level, rises) in enumerate(zip(self.levels, self.rises, strict=True))
+            if level > 0.0 or rises
         )
 
     def act(self, s: Situation) -> Action:
         """Nothing by itself: the force follows from the motion."""
         return Action()
+
+
+def _interval(level: float, rises: tuple[tuple[float, float], ...]) -> Interval:
+    """Friction that is larger at rest and in slow sliding than `level`."""
+
+    def sliding(v: Any) -> Any:
+        return level + sum(size * exp(-((v / speed) ** 2)) for size, speed in rises)
+
+    return Interval(level + sum(size for size, _ in rises), sliding if rises else None)
 
 
 def _freedom_rows(freedom: int) -> Any:
@@ -162,12 +173,16 @@ def with_friction(
     if friction not in FRICTION:
         raise unknown("friction", friction, FRICTION, where)
     levels = gathered(model, [np.abs(body.joint.friction) for body in model.bodies])
-    if not np.any(levels):
+    rises: list[tuple[tuple[float, float], ...]] = [()] * model.nv
+    for body in model.bodies:
+        for k, size in enumerate(body.joint.stribeck, body.v.start):
+            rises[k] += ((float(size), float(body.joint.stribeck_speed)),) if size else ()
+    if not np.any(levels) and not any(rises):
         return model, elements, []
     if friction == "smooth":
         said = "friction: smooth, as forward_dynamics has it: loaded joints creep; friction='dry' holds them"
         return model, elements, [said]
-    joints = [(body.joint.name, tuple(levels[body.v].tolist())) for body in model.independent]
-    dry = [JointFriction(name, level) for name, level in joints if any(level)]
+    joints = [(body.joint.name, tuple(levels[body.v].tolist()), tuple(rises[body.v])) for body in model.independent]
+    dry = [JointFriction(name, level, more) for name, level, more in joints if any(level) or any(more)]
     said = "friction: dry, joints can stick; forward_dynamics and friction='smooth' use a smooth sign of the velocity"
     return model.without("friction"), (*elements, *dry), [said]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dalembert.contact import Contact
+from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.model.mujoco import MujocoOption
 
@@ -56,6 +57,11 @@ def softened(
         return model, elements
     from dalembert.mujoco import mujoco_constraints
 
+    if rising := [body.joint.name for body in model.bodies if np.any(body.joint.stribeck)]:
+        raise DalembertError(
+            f"contact of MuJoCo's model has no Stribeck friction, and joint {rising[0]!r} states some: "
+            "set its stribeck to 0, or use model='rigid'"
+        )
     return model.without("friction", "loops"), (*elements, SoftContact(mujoco_constraints(model, contact, step)))
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import tanh
+from dalembert.algorithms.passive import sliding_friction
 from dalembert.model import Body, Joint, Model
+from dalembert.model.model import EFFECTS
 
 from ..elements.base import Element
 from .multipliers import HeldRows
@@ -93,15 +94,12 @@ def numbered_labels(elements: Sequence[Element]) -> list[str]:
 
 def _dissipating(model: Model, field: str) -> list[Body]:
     """Bodies whose joint has damping or friction."""
-    return [body for body in model.bodies if np.any(getattr(body.joint, field) != 0.0)]
+    names = EFFECTS[field]
+    return [body for body in model.bodies if any(np.any(getattr(body.joint, name) != 0.0) for name in names)]
 
 
 def _damping(joint: Joint, v: np.ndarray) -> np.ndarray:
     return joint.damping * v
 
 
-def _friction(joint: Joint, v: np.ndarray) -> np.ndarray:
-    return joint.friction * tanh(v / joint.slip_speed)
-
-
-DISSIPATION = {"damping": _damping, "friction": _friction}  # a joint's field → the force that it takes at a velocity
+DISSIPATION = {"damping": _damping, "friction": sliding_friction}  # effect → the force that it takes at a velocity

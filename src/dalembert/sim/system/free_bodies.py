@@ -100,7 +100,7 @@ def _free_body(model: Model, body: Any, where: str) -> FreeBody:
             f"{what}, and joint {joint.name!r} of robot {model.name!r} is {joint.kind}: build the mechanism with "
             "coordinates='free', or take another integrator"
         )
-    for effect in ("armature", "damping", "friction", "stiffness"):
+    for effect in ("armature", "damping", "friction", "stribeck", "stiffness"):
         if np.any(getattr(joint, effect)):
             raise DalembertError(f"{what}: joint {joint.name!r} has {effect}: use an element in its place")
     inertia = body.inertia

@@ -59,16 +59,17 @@ def test_every_moving_joint_type(urdf: str, kind: str, nq: int, nv: int) -> None
 def test_fields_of_a_joint() -> None:
     inside = '<axis xyz="0 0 1"/><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>' + LIMIT
     inside += '<dynamics damping="0.5" friction="0.25"/>'
-    inside += '<dalembert armature="0.1" slip_speed="0.02" stiffness="7" rest="-0.5"/>'
+    inside += '<dalembert armature="0.1" slip_speed="0.02" stiffness="7" rest="-0.5" stribeck="0.3"'
+    inside += ' stribeck_speed="0.2" continuous_limit="1.5"/>'
     body = read_urdf(two(inside))[0].joint("j")
     assert_close(body.placement.p, [1.0, 2.0, 3.0], ROUNDING)
     assert_close(body.placement.R, so3.from_rpy(0.1, 0.2, 0.3), ROUNDING)
     fields = {
         "lower": -1, "upper": 2, "effort_limit": 3, "velocity_limit": 4, "damping": 0.5, "friction": 0.25,
-        "armature": 0.1, "stiffness": 7, "rest": -0.5,
+        "armature": 0.1, "stiffness": 7, "rest": -0.5, "stribeck": 0.3, "continuous_limit": 1.5,
     }  # fmt: skip
     assert {name: float(getattr(body.joint, name)[0]) for name in fields} == fields
-    assert body.joint.slip_speed == 0.02
+    assert (body.joint.slip_speed, body.joint.stribeck_speed) == (0.02, 0.2)
 
 
 def test_axis_defaults_to_x_and_is_normalised() -> None:

@@ -12,7 +12,7 @@ from dalembert.model import Model, ModelBuilder
 from dalembert.spatial import Pose
 from saving import again, assert_same_dynamics, joint_names
 from tolerances import COMPUTED, PRODUCT, ROUNDING
-from trees import ALL_KINDS, random_axis, random_mass, random_model, random_pose, random_state
+from trees import ALL_KINDS, random_axis, random_mass, random_model, random_pose, random_state, with_stribeck
 
 SINGLE = ("revolute", "continuous", "prismatic")
 URDF = (*SINGLE, "planar", "free")
@@ -48,7 +48,7 @@ def test_bundled_robots_through_urdf(tmp_path, name):
 @pytest.mark.parametrize("seed", range(4))
 def test_trees_through_urdf(tmp_path, seed, base, coupled):
     """Gravity, the base's place and all effects included, through <dalembert>."""
-    model = random_model(seed, n_bodies=10, kinds=URDF, base=base, coupled=coupled)
+    model = with_stribeck(random_model(seed, n_bodies=10, kinds=URDF, base=base, coupled=coupled))
     back = again(model, tmp_path / "tree.urdf")
     assert {f.name for f in back.frames} == {f.name for f in model.frames}
     assert joint_names(back) == joint_names(model)
@@ -139,6 +139,7 @@ def chain(seed: int, base: str = "fixed") -> Model:
     builder.add_body("base", parent="world", joint=base, placement=random_pose(rng), **random_mass(rng))
     parent = "base"
     effects = {"armature": 0.1, "stiffness": 2.0, "rest": 0.3, "damping": 0.1, "friction": 0.2, "slip_speed": 0.3}
+    effects |= {"stribeck": 0.1, "stribeck_speed": 0.4, "continuous_limit": 2.0}
     for i in range(7):
         kind, turn = SINGLE[rng.integers(3)], random_pose(rng)
         mimic = ("j0", 0.5, 0.1) if i == 4 else None
