@@ -123,5 +123,5 @@ def _limit(x: float) -> str:
 
 def _verdict(row: Demand) -> str:
     """Name the limit that decides, in a column; the sentences are below the table."""
-    weak = {"gravity": "too weak", "motion": "too weak", "speed": "too slow"}
+    weak = {"gravity": "too weak", "motion": "too weak", "speed": "too slow", "heat": "too hot"}
     return weak.get(row.decides, row.decides)

@@ -68,14 +68,15 @@ def check(
     deceleration: Any = None,
     jerk: Any = None,
     torque: Any = None,
+    continuous: Any = None,
 ) -> Check:
     """Whether a motion keeps to the limits of a robot: position, velocity, acceleration, deceleration, jerk, torque.
 
-    velocity, acceleration, deceleration (by default as a stated acceleration), jerk, torque: a number or (nv,), instead
-    of the robot's. Extremes of polynomials and series are exact; torques, rates of joints with quaternions, and
-    accelerations whose limit is another one while the speed falls, are computed at 2000 instants and finer about their
-    peaks. Without a robot, only what is passed is checked. Limits of the motion's own, such as those of rotors, are
-    checked too.
+    velocity, acceleration, deceleration (by default as a stated acceleration), jerk, torque (at its peak), continuous
+    (RMS torque, for a motion repeated for ever): a number or (nv,), instead of the robot's. Extremes of polynomials and
+    series are exact; torques, rates of joints with quaternions, and accelerations whose limit is another one while the
+    speed falls, are computed at 2000 instants and finer about their peaks. Without a robot, only what is passed is
+    checked. Limits of the motion's own, such as those of rotors, are checked too.
     """
     mover = robot if robot is not None else motion.robot
     names = freedom_names(mover, motion.nv)
@@ -86,6 +87,7 @@ def check(
         "deceleration": falling,
         "jerk": jerk,
         "torque": torque,
+        "continuous": continuous,
     }
     limits = {name: per_freedom("check", name, x, names) for name, x in chosen.items() if x is not None}
     if mover is None and not limits:
@@ -113,11 +115,12 @@ def check(
         notes.append(f"rates of joints with quaternions are sampled at {INSTANTS} instants")
         if np.isfinite(bounded["jerk"]).any() and not isinstance(motion, PolynomialMotion):
             notes.append("the jerk of joints with quaternions is not checked")
-    if mover is not None and np.isfinite(limits["torque"]).any():
+    if mover is not None and np.isfinite([limits["torque"], limits["continuous"]]).any():
         if mover.model.closures:
             notes.append("torques are not checked: the robot has loops")
         else:
             violations += _torques(motion, mover, limits["torque"], names, units)
+            violations += _heating(motion, mover, limits["continuous"], names, units)
             notes.append(f"torques are computed at {INSTANTS} instants, and finer about their peaks")
     return Check(tuple(violations), tuple(notes))
 
@@ -231,6 +234,23 @@ def _torques(
                   float(np.copysign(limit[k], value[k])), "N·m" if units[k] == "rad" else "N")
         for k in range(len(limit))
         if abs(value[k]) > limit[k] * (1.0 + SLACK)
+    ]  # fmt: skip
+
+
+def _heating(
+    motion: Motion, robot: Robot, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
+) -> list[Violation]:
+    """Joints whose RMS torque over the motion is more than their motors may give for ever."""
+    if not np.isfinite(limit).any():
+        return []
+    tau = robot.inverse_dynamics(*motion.at(np.linspace(0.0, motion.duration, INSTANTS + 1)))
+    squares = 0.5 * (tau[1:] ** 2 + tau[:-1] ** 2)
+    rms = np.sqrt(squares.mean(axis=0))
+    return [
+        Violation("RMS torque" if units[k] == "rad" else "RMS force", names[k], motion.duration, float(rms[k]),
+                  float(limit[k]), "N·m" if units[k] == "rad" else "N")
+        for k in range(len(limit))
+        if rms[k] > limit[k] * (1.0 + SLACK)
     ]  # fmt: skip
 
 

@@ -34,9 +34,10 @@ class Demand(NamedTuple):
 
     gravity: what holds the robot at its worst, over all configurations where that is known, else of the motions;
     dynamic: the most that a motion adds to it; needed: margin · (gravity + dynamic). peak, rms: of the motions' effort.
-    power: mechanical peak; energy: put in, and regenerated: taken back, over all motions. limit and speed_limit: stated
-    (infinite where not). inertia: least and largest that the motor feels, rotor included. acceleration: what the limit
-    leaves for, in the worst pose. resonance [Hz] of a stiff joint, and the bandwidth a controller may have.
+    power: mechanical peak; energy: put in, and regenerated: taken back, over all motions. limit (of the peak),
+    speed_limit and continuous_limit: stated (infinite where not). inertia: least and largest that the motor feels,
+    rotor included. acceleration: what the limit leaves for, in the worst pose. resonance [Hz] of a stiff joint, and the
+    bandwidth a controller may have.
     """
 
     joint: str
@@ -57,6 +58,13 @@ class Demand(NamedTuple):
     acceleration: float
     resonance: float | None = None
     bandwidth: float | None = None
+    continuous_limit: float = np.inf
+    margin: float = 1.0
+
+    @property
+    def continuous(self) -> float:
+        """Effort that the motor must stand for ever: margin · (RMS of the motions, or the worst gravity held)."""
+        return self.margin * max(self.rms, self.gravity)
 
     @property
     def available(self) -> float:
@@ -66,7 +74,7 @@ class Demand(NamedTuple):
 
     @property
     def decides(self) -> str:
-        """Which of "gravity", "motion", "margin" and "speed" the limits do not cover, first of all; "" if none.
+        """Which of "gravity", "motion", "margin", "speed" and "heat" the limits do not cover, first of all; "" if none.
 
         "not known": no effort limit is stated.
         """
@@ -75,6 +83,7 @@ class Demand(NamedTuple):
             "motion": self.gravity + self.dynamic > self.limit,
             "margin": self.needed > self.limit,
             "speed": self.speed > self.speed_limit,
+            "heat": self.continuous > self.continuous_limit,
             "not known": np.isinf(self.limit),
         }
         return next((what for what, decides in beyond.items() if decides), "")
@@ -92,6 +101,8 @@ class Demand(NamedTuple):
             "motion": "too weak: gravity is within the limit, the motion on top of it is not",
             "margin": f"margin: {self.available:.3g} of gravity and motion together, less than asked",
             "speed": f"too slow: the motion needs {self.speed:.4g}, the limit is {self.speed_limit:.4g}",
+            "heat": f"too hot: the continuous limit is {self.continuous_limit:.4g}, RMS or gravity held, times the "
+            f"margin, {self.continuous:.4g}",
             "not known": "not known: no effort limit is stated",
         }
         return words.get(self.decides, "")
@@ -144,6 +155,8 @@ def demands(
             acceleration=float(np.min(room)),
             resonance=resonance,
             bandwidth=None if resonance is None else resonance / BANDWIDTH,
+            continuous_limit=float(body.joint.continuous_limit[0]),
+            margin=margin,
         )
     return table, along
 

@@ -121,6 +121,7 @@ class Sizing:
         record = {**row._asdict(), "inertia_least": row.inertia[0], "inertia_largest": row.inertia[1]}
         del record["inertia"]
         record |= {"enough": row.enough, "decides": row.decides, "available": row.available}
+        record["continuous"] = row.continuous
         if row.joint in self.nearest:
             drive = self.drives[row.joint]
             chosen = drive or self.nearest[row.joint]

@@ -100,6 +100,30 @@ def test_a_swing_in_the_plane_by_formulas() -> None:
     assert sizing.coriolis == 0.0 and sizing.ok
 
 
+def test_the_continuous_limit_bounds_what_heats_the_motor() -> None:
+    """RMS of a swing by its formula, and gravity held, within the peak limit and beyond the continuous one."""
+    heats = J * 0.8 * 3.0**2 / np.sqrt(2)
+    (row,) = rod(effort_limit=10.0, continuous_limit=1.2 * heats).sizing(swing()).rows
+    assert row.decides == "heat" and row.continuous == pytest.approx(1.3 * heats, rel=ROUGH_SLOPE)
+    assert "too hot" in row.verdict and row.enough is False
+    assert rod(effort_limit=10.0, continuous_limit=1.4 * heats).sizing(swing()).ok
+    (held,) = rod((0, 1, 0), effort_limit=50.0, continuous_limit=9.0).sizing(swing(0.01), margin=1.0).rows
+    assert held.decides == "heat" and held.continuous == pytest.approx(9.81)
+    assert rod(continuous_limit=3.0).limits.continuous.tolist() == [3.0]
+
+
+def test_a_check_of_a_motion_names_joints_that_get_too_hot() -> None:
+    """A quintic move: its RMS acceleration is d/T² · √(120/7)."""
+    robot, d, T = rod(effort_limit=100.0, velocity_limit=50.0), 1.0, 0.5
+    rms = J * d / T**2 * np.sqrt(120.0 / 7.0)
+    move = quintic([0.0], [d], duration=T, robot=robot)
+    assert move.check(continuous=1.001 * rms)
+    (found,) = move.check(continuous=0.999 * rms).violations
+    assert (found.what, found.joint) == ("RMS torque", "pin") and found.value == pytest.approx(rms, rel=ROUGH_SLOPE)
+    warm = robot.edit().set_joint("pin", continuous_limit=0.9 * rms).done()
+    assert not quintic([0.0], [d], duration=T, robot=warm).check()
+
+
 def test_gravity_is_that_of_the_worst_pose_not_of_the_motion() -> None:
     sizing = rod((0, 1, 0), effort_limit=12.0).sizing(swing(0.1), payload=1.0, margin=1.0)
     (row,) = sizing.rows
