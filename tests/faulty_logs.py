@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert import Robot, load
+from dalembert import Robot, identify, load
 from dalembert.identify.series import Fourier, joint_limits
 from simulated import SimulatedLog
 
@@ -117,6 +117,29 @@ FAULTS = {
     "sign of position": lambda log, k: _moved(log, k, -1.0),
 }
 ROBOTS = ("ur5", "panda", "iiwa14", "gen3", "scara")
+WORDS = {  # by which a doubt says what the fault is, and not only where
+    "motor side": "ratio",
+    "kN·m": "kN·m",
+    "mN·m": "mN·m",
+    "lbf·in": "lbf·in",
+    "scaled": "what the torques of the other joints imply",
+    "sign": "opposite sign",
+    "swapped": "swapped",
+    "wrong order": "channels are",
+    "shifted in time": "later",
+    "delayed": "ms later",
+    "saturated": "saturated",
+    "frozen": "frozen",
+    "offset": "offset",
+    "dropped samples": "dropped",
+    "quantised": "quantised",
+    "degrees": "degrees",
+    "sign of position": "counted the other way",
+}
+OF_ANGLES = ("degrees", "sign of position")  # a slide has no degrees, and its sign is that of gravity
+# Verdicts on a fault at a joint: the doubt says what it is; the joint is named, or does not pass; a possible robot
+# explains this log and another one with the same fault, joint by joint; the fault passed, or another joint is blamed.
+NAMED, NOTICED, HIDDEN, MISSED = "named", "in doubt", "not observable", "not named"
 
 
 def faulty(robot: Robot, fault: str, k: int) -> SimulatedLog:
@@ -129,3 +152,36 @@ def arm(name: str) -> Robot:
     robot = load(name)
     fingers = [joint.name for joint in robot.joints if "finger" in joint.name]
     return robot.edit().lock(*fingers).done() if fingers else robot
+
+
+def doubts_of(robot: Robot, log: SimulatedLog) -> tuple[tuple[identify.Doubt, ...], identify.Fit | None]:
+    """The doubts about a log, and the fit, None where it was refused."""
+    try:
+        fit = identify.fit(robot, log)
+    except identify.LogError as error:
+        return error.doubts, None
+    return fit.doubts, fit
+
+
+def about(joint: str, doubts: tuple[identify.Doubt, ...]) -> list[identify.Doubt]:
+    """The doubts that name a joint."""
+    return [doubt for doubt in doubts if joint in (doubt.joint, *doubt.what.split("'"))]
+
+
+def verdict_on(robot: Robot, fault: str, k: int) -> str | None:
+    """NAMED, NOTICED, HIDDEN or MISSED for a fault at freedom k; None where it cannot have the fault."""
+    joint = robot.model.freedom_names[k]
+    if fault in OF_ANGLES and robot.model.freedom_units[k] == "m":
+        return None
+    doubts, fit = doubts_of(robot, faulty(robot, fault, k))
+    mine = about(joint, doubts)
+    if any(WORDS[fault] in doubt.what for doubt in (doubts if fault == "wrong order" else mine)):
+        return NAMED
+    if mine:
+        return NOTICED
+    if fit is None:
+        return MISSED
+    if fit.training.verdicts[k].status != "passed":
+        return NOTICED
+    other = FAULTS[fault](healthy(robot, seed=1), k)
+    return HIDDEN if fit.validate(other).ok else NOTICED
