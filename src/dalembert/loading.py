@@ -40,6 +40,7 @@ def load(
     strict: bool = False,
     mimic: str = "couple",
     arguments: Mapping[str, Any] | None = None,
+    srdf: bool | str | os.PathLike[str] = True,
 ) -> Robot:
     """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
@@ -52,6 +53,7 @@ def load(
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
     arguments: values of <xacro:arg name="…"/> in a xacro file.
+    srdf: the SRDF file of a URDF or xacro file; True: the one beside it, or in a folder `srdf`; False: none.
 
     Findings that concern physics, such as a negative mass or lengths in millimetres, are told by one warning for the
     file (`ImportFindingsWarning`), and are in `import_log`, with all others.
@@ -65,7 +67,8 @@ def load(
         os.fspath(origin).lower().endswith(".mech.toml") or _is_bundled(origin)
     ):
         return _mechanism(origin, base, arguments)
-    options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
+    options: dict[str, Any] = {"base": base, "strict": strict, "mimic": mimic}
+    options |= ({"arguments": arguments} if arguments else {}) | ({"srdf": srdf} if srdf is not True else {})
     robot = Robot(*formats.read(origin, **options))
     if physical := robot.physical_findings:
         one = physical[0]

@@ -38,6 +38,7 @@ from .functions.structure import (
     frame_info,
     html_table,
     joint_info,
+    level_terrain,
     limits,
 )
 from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of, unopposed
@@ -175,13 +176,7 @@ class Robot:
 
         Between its points it is bilinear, where MuJoCo has two triangles, and beyond its edges level.
         """
-        from .collision import HeightField
-
-        maps = [each for each in self.model.mujoco.height_maps if each.level] if self.model.mujoco else []
-        if not maps:
-            return None
-        x, y, z = maps[0].placement.p
-        return HeightField(x + maps[0].xs, y + maps[0].ys, z + maps[0].z)
+        return level_terrain(self.model)
 
     def home(self) -> State:
         """(q, v) where to start by default: the keyframe "start" of the file, else neutral, moved into the ranges."""
@@ -191,6 +186,11 @@ class Robot:
     def keyframes(self) -> dict[str, State]:
         """Named states (q, v) that the robot's file states."""
         return {keyframe.name: keyframe.state(self.model) for keyframe in self.model.keyframes}
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Names of joints by the name of their group, such as "arm", that the robot's file states."""
+        return {group.name: group.joints for group in self.model.groups}
 
     def joint(self, name: str) -> JointInfo:
         """The joint of that name; `robot.joint("elbow").q` is a slice."""

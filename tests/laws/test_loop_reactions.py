@@ -112,6 +112,28 @@ def test_peak_reactions_through_a_loop():
     a = robot.loop_dynamics(q, zero, zero).a
     peaks = robot.peak_reactions(q, zero, a, actuated="joint_A")
     assert peaks["joint_B"].force > 0.0
+    assert [peak.joint for peak in peaks][-1] == "pin" and len(peaks) == len(robot.bodies) + 1
+    solution = robot.loop_inverse_dynamics(q, zero, a, actuated="joint_A")
+    pin = robot.closure_wrenches(q, solution.multipliers)[:, 0, 3:]
+    assert peaks["pin"].force == pytest.approx(np.linalg.norm(pin, axis=1).max(), rel=ITERATED)
+
+
+@pytest.mark.parametrize("axes", ["body", "world", "crank"])
+def test_the_peak_of_a_closure_is_the_reaction_of_the_linkage_cut_elsewhere(axes):
+    """The wrist pin of a slider-crank as a closure, and as a joint: the same force, in axes of the asked kind."""
+    r, length, force = 0.1, 0.3, 250.0
+    robot, angles = slider_crank(r, length), np.array([0.4, 1.3, 2.5])
+    phi = np.arcsin(r * np.sin(angles) / length)
+    q = np.column_stack([angles, -angles - phi, r * np.cos(angles) + length * np.cos(phi)])
+    push = [Wrench(force=(-force, 0.0, 0.0), frame="slider")]
+    peaks = robot.peak_reactions(q, 0 * q, 0 * q, actuated="motor", external=push, axes=axes)
+    peak = peaks["wrist"]
+    assert (peak.body, peak.force_sample) == ("slider", 1)
+    assert peak.force == pytest.approx(force / np.cos(phi[1]), rel=ITERATED)
+    assert peaks["slider"].joint == "guide"
+    expected = force * np.array([1.0, 0.0, -np.tan(phi[1])])  # the rod pushes the slider, in world axes
+    turned = np.eye(3) if axes != "crank" else robot.pose(q[1], "crank")[:3, :3]
+    np.testing.assert_allclose(peak.force_wrench[3:], turned.T @ expected, rtol=ITERATED, atol=INTEGRATED)
 
 
 def test_operational_space_of_a_linkage():

@@ -13,6 +13,7 @@ from peers.example_robots import EMPTY, files, folder
 
 MESHES = (
     "shape",
+    "moments",
     "density",
     "com-place",
     "self-collision",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import permutations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,14 @@ class ShapedLink(NamedTuple):
     def ratios(self) -> np.ndarray:
         """Stated principal moments by those of the shapes, smallest first."""
         return np.linalg.eigvalsh(self.stated.about_com()) / np.linalg.eigvalsh(self.shape.about_com())
+
+
+class Complaint(NamedTuple):
+    """A number that the shapes of a link do not explain, the likely cause, and what is doubted."""
+
+    what: str
+    cause: str
+    doubted: Literal["mass", "moments"]  # mass or centre of mass, which act at rest; moments, which do not
 
 
 class Measured(NamedTuple):
@@ -86,7 +94,7 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
     links, notes, bare = measure(model)
     log = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
     log += [
-        Finding("warning", f"link {link.part.name!r}", *complaint)
+        Finding("warning", f"link {link.part.name!r}", complaint.what, f"likely cause: {complaint.cause}")
         for link in links
         for complaint in complaints(link, tolerance)
     ]
@@ -96,23 +104,24 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
     return tuple(log)
 
 
-def complaints(link: ShapedLink, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
+def complaints(link: ShapedLink, tolerance: float = TOLERANCE) -> list[Complaint]:
     """Inertia that the shapes of a link do not explain, with the likely cause."""
     said = []
     density = link.density
     if not LIGHT <= density <= HEAVY:
-        said.append((f"its mass implies a density of {density:.3g} kg/m³", f"likely cause: {_density_cause(density)}"))
+        what = f"its mass implies a density of {density:.3g} kg/m³"
+        said.append(Complaint(what, _density_cause(density), "mass"))
     outside = _outside(link)
     if outside > OUTSIDE * link.size:
         what = f"its centre of mass lies {outside:.3g} m outside its shapes"
-        said.append((what, f"likely cause: {_com_cause(link)}"))
+        said.append(Complaint(what, _com_cause(link), "mass"))
     ratios = link.ratios
     if np.max(np.abs(ratios - 1.0)) > tolerance:
         what = f"principal moments of inertia are {np.round(ratios, 3).tolist()} times those of a uniform solid"
-        said.append((what, f"likely cause: {_inertia_cause(link)}"))
+        said.append(Complaint(what, *_inertia_cause(link)))
     elif _turned(link) > tolerance:
         cause = _exchanged(link.stated.about_com(), link.shape.about_com()) or TURNED
-        said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {cause}"))
+        said.append(Complaint("principal moments fit its shapes, but along other axes", cause, "moments"))
     return said
 
 
@@ -138,8 +147,8 @@ def _com_cause(link: ShapedLink) -> str:
     return "it was given in another frame than the link's, or the shapes do not show all that the link holds"
 
 
-def _inertia_cause(link: ShapedLink) -> str:
-    """The first slip that explains the stated inertia within a few percent."""
+def _inertia_cause(link: ShapedLink) -> tuple[str, Literal["mass", "moments"]]:
+    """The first slip that explains the stated inertia within a few percent, and what it makes doubtful."""
     stated, shape = link.stated.about_com(), link.shape.about_com()
     mass, c = float(link.stated.mass), link.shape.com
     origin = shape + mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -157,10 +166,10 @@ def _inertia_cause(link: ShapedLink) -> str:
         ),
     ]
     if exchanged := _exchanged(stated, shape):
-        return exchanged
+        return exchanged, "moments"
     for text, explains in explanations:
         if explains():
-            return text
+            return text, "moments"
     usual = "mass that the shapes do not show, or a mistake in one of the moments"
     if np.all(link.ratios > 1.0):
         usual = "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
@@ -168,8 +177,11 @@ def _inertia_cause(link: ShapedLink) -> str:
         usual = "the mass is concentrated: a motor within, or too small an inertia"
     factor = float(np.mean(link.ratios))
     if np.ptp(link.ratios) <= CLOSE * factor:
-        return f"mass and inertia do not belong together, a mass of {factor * mass:.3g} kg would fit; or {usual}"
-    return usual
+        return (
+            f"mass and inertia do not belong together, a mass of {factor * mass:.3g} kg would fit; or {usual}",
+            "mass",
+        )
+    return usual, "moments"
 
 
 def _fits(x: np.ndarray, y: np.ndarray) -> bool:

@@ -21,20 +21,42 @@ LISTED = 60  # characters of a list of names
     "shape",
     "inertia",
     "warning",
-    reason="a stated inertia far from that of the link's shapes is a slip, or a link that holds more than it shows",
+    reason="a mass or a centre of mass far from that of the link's shapes is a slip, or a link that holds more than it "
+    "shows",
     cure="robot.check_inertia() shows the whole comparison; careful data stays within 30 %",
 )
 def shape(subject: Subject) -> Iterator[Found | NotRun]:
     """A warning where the shapes explain the other links of the robot; info where they are rough for most of them."""
+    yield from _compared(subject, "mass")
+
+
+@rule(
+    "moments",
+    "inertia",
+    "warning",
+    reason="moments of inertia far from those of the link's shapes are a slip, or a link that holds more than it shows",
+    cure="robot.check_inertia() shows the whole comparison; careful data stays within 30 %",
+)
+def moments(subject: Subject) -> Iterator[Found | NotRun]:
+    """As `shape`, for the moments of inertia, which do not act at rest."""
+    yield from _compared(subject, "moments")
+
+
+def _compared(subject: Subject, doubted: str) -> Iterator[Found | NotRun]:
+    """Complaints about masses, or about moments, of links; those fixed to the world never move."""
     links, notes, bare = subject.measured
     _demand_shapes(links)
     complaints_by_link = [complaints(link) for link in links]
     for k, link in enumerate(links):
+        if _held(subject, link):
+            continue
         others = [not complaints_by_link[i] for i in _others(links, k)]
         trusted = len(others) >= OTHERS and np.mean(others) >= TRUSTED
-        severity: Severity | None = None if trusted and not _held(subject, link) else "info"
-        for what, cause in complaints_by_link[k]:
-            yield Found(f"link '{link.part.name}'", f"{what} ({cause})", severity)
+        severity: Severity | None = None if trusted else "info"
+        for complaint in complaints_by_link[k]:
+            if complaint.doubted == doubted:
+                what = f"{complaint.what} (likely cause: {complaint.cause})"
+                yield Found(f"link '{link.part.name}'", what, severity)
     unread = [name for name, _, action in notes if action == "not checked"]
     if unread or bare:
         names = ", ".join([*unread, *bare])
@@ -58,7 +80,8 @@ def density(subject: Subject) -> Iterator[Found]:
     for k, link in enumerate(links):
         where, others = f"link '{link.part.name}'", densities[_others(links, k)]
         if not THINNEST < link.density < DENSEST:
-            yield Found(where, f"would have {link.density:.2g} kg/m³ within its shapes")
+            severity: Severity | None = "info" if _held(subject, link) else None
+            yield Found(where, f"would have {link.density:.2g} kg/m³ within its shapes", severity)
         elif len(others) >= OTHERS and not _held(subject, link):
             usual = float(np.median(others))
             share = link.density / usual

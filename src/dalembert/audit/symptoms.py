@@ -41,7 +41,7 @@ INERTIAS = Cause(
     "inertias are too small, in the wrong frame or in other units",
     "robot.check_inertia() compares them with the shapes",
     "take the tensors about the centre of mass from CAD again, or identify them",
-    ("shape", "inertia-size", "inertia-possible", "inertia-missing", "inertia-placeholder", "density"),
+    ("moments", "inertia-size", "inertia-possible", "inertia-missing", "inertia-placeholder", "density"),
     "inertia",
 )
 ROTOR = Cause(

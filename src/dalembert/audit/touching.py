@@ -24,6 +24,7 @@ CARRIED = 0.01  # of the weight: an error of what the ground carries at rest
 OVER = 1.0 + 1e-6  # of the friction that there is
 OVERLAP = 1e-3  # [m]: links that touch at home by less are drawn flush
 NAMED = 6  # pairs that are named one by one
+TRIED = 25  # configurations in which two links must overlap to be taken as drawn into each other
 
 
 @rule(
@@ -100,7 +101,7 @@ def _carried(subject: Subject, contacts: Any) -> Iterator[Found | NotRun]:
     "authoring",
     "warning",
     reason="links that collide where the robot stands are drawn wrong, and contacts and planners see them",
-    cure="at home: move or shrink the collision shapes, or exclude the pair (<exclude>, ModelBuilder.exclude); "
+    cure="at home: move or shrink the collision shapes, or exclude the pair (SRDF, <exclude>, edit().exclude); "
     "elsewhere: check motions with robot.distance(q), or narrow the limits",
 )
 def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
@@ -115,8 +116,14 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     home = robot.home().q
     near = set(robot.near_pairs(home, 0.0, pairs))
     close = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
-    depths = -robot.distance(home, [(pair.a, pair.b) for pair in close]) if close else ()
-    touching = [(pair, depth) for pair, depth in zip(close, depths, strict=True) if depth > OVERLAP]
+    depths = -_distances(subject, np.vstack([home, _others(subject)]), close) if close else np.zeros((1, 0))
+    at_home = [k for k, depth in enumerate(depths[0]) if depth > OVERLAP]
+    always = [k for k in at_home if len(depths) > 1 and np.all(depths[:, k] > 0.0)]
+    if always:
+        names = _listed([f"{close[k].a} and {close[k].b}" for k in always])
+        what = f"links that overlap in every configuration, as they are drawn, are not judged: {names}"
+        yield Found(f"robot '{model.name}'", what, "info")
+    touching = [(close[k], depths[0, k]) for k in at_home if k not in always]
     for pair, depth in touching[:NAMED]:
         hulls = any(isinstance(solid.shape, Hull) for both in pair.solids for solid in both)
         what = f"{'convex hulls overlap' if hulls else 'overlap'} by {1e3 * depth:.3g} mm at home"
@@ -124,8 +131,19 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     if len(touching) > NAMED:
         others = ", ".join(f"{pair.a} and {pair.b}" for pair, _ in touching[NAMED:])
         yield Found("other links", f"{len(touching) - NAMED} more pairs overlap at home: {others}", "info")
-    at_home = {(pair.a, pair.b) for pair, _ in touching}
-    yield from _within_limits(subject, [pair for pair in pairs if (pair.a, pair.b) not in at_home])
+    known = {close[k] for k in at_home}
+    yield from _within_limits(subject, [pair for pair in pairs if pair not in known])
+
+
+def _distances(subject: Subject, q: np.ndarray, pairs: Any) -> np.ndarray:
+    """(n, pairs): of the very shapes in pairs of links, without those that the robot's file leaves out."""
+    return np.asarray(subject.robot.distance(q, pairs))
+
+
+def _others(subject: Subject) -> np.ndarray:
+    """Random configurations (n, nq) beside home; none of a robot with loops, which would be open in them."""
+    judged = subject.model.nv and not subject.model.closures
+    return subject.q[:TRIED] if judged else np.zeros((0, subject.model.nq))
 
 
 def _of_one_robot(model: Model, pair: LinkPair) -> bool:
@@ -147,12 +165,13 @@ def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found | 
         return
     if not plain or not subject.model.nv:
         return
-    near = subject.robot.near_pairs(subject.q, 0.0, plain)
+    names = set(subject.robot.near_pairs(subject.q, 0.0, plain))
+    near = tuple(pair for pair in plain if (pair.a, pair.b) in names)
     if not near:
         return
-    distances = subject.robot.distance(subject.q, list(near))
+    distances = _distances(subject, subject.q, near)
     colliding = (distances < -OVERLAP).sum(axis=0)
-    hit = [f"{a} and {b} ({n})" for (a, b), n in zip(near, colliding, strict=True) if n]
+    hit = [f"{pair.a} and {pair.b} ({n})" for pair, n in zip(near, colliding, strict=True) if n]
     if hit:
         k = int(np.argmin(distances.min(axis=1)))
         what = (

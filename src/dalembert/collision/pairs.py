@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from dalembert.errors import DalembertError
@@ -91,24 +92,39 @@ def body_pairs(model: Model) -> tuple[LinkPair, ...]:
     """All pairs of bodies with shapes that may touch.
 
     Left out: neighbours, which a joint or a closure holds together, also through bodies without shapes; what the model
-    excludes; shapes on layers that do not meet. A free joint holds nothing together, and the world is no neighbour:
-    of a robot fixed in it, only the link that its first joint sits on.
+    excludes, link by link; shapes on layers that do not meet. A free joint holds nothing together, and the world is no
+    neighbour: of a robot fixed in it, only the link that its first joint sits on.
     """
-    shaped = sorted({solid.body for solid in solids(model)})
-    excluded = {frozenset(model.frame(name).body for name in pair) for pair in model.exclusions}
-    excluded |= {frozenset((c.a.body, c.b.body)) for c in model.closures if isinstance(c, Closure)}
+    shaped, excluded = _shaped(model), _excluded(model)
+    closed = {frozenset((c.a.body, c.b.body)) for c in model.closures if isinstance(c, Closure)}
     near = []
-    for i, a in enumerate(shaped):
-        for b in shaped[i + 1 :]:
-            pair = _pair(model, model.bodies[a].name, model.bodies[b].name)
-            apart = tuple(
-                (x, y)
-                for x, y in pair.solids
-                if x.surface.meets(y.surface) and not _are_neighbours(model, x, y, set(shaped))
-            )
-            if apart and frozenset((a, b)) not in excluded:
-                near.append(LinkPair(pair.a, pair.b, apart))
+    for a, b in combinations(sorted(shaped), 2):
+        pair = _pair(model, model.bodies[a].name, model.bodies[b].name)
+        pair = _that_may_touch(model, pair, shaped, excluded)
+        if pair.solids and frozenset((a, b)) not in closed:
+            near.append(pair)
     return tuple(near)
+
+
+def _shaped(model: Model) -> set[int]:
+    """The bodies with shapes."""
+    return {solid.body for solid in solids(model)}
+
+
+def _excluded(model: Model) -> set[frozenset[str]]:
+    return {frozenset(names) for names in model.exclusions}
+
+
+def _that_may_touch(model: Model, pair: LinkPair, shaped: set[int], excluded: set[frozenset[str]]) -> LinkPair:
+    """The pair without shapes of neighbours, of links that the model excludes, and on layers that do not meet."""
+    apart = tuple(
+        (x, y)
+        for x, y in pair.solids
+        if x.surface.meets(y.surface)
+        and frozenset((x.link, y.link)) not in excluded
+        and not _are_neighbours(model, x, y, shaped)
+    )
+    return LinkPair(pair.a, pair.b, apart)
 
 
 def _are_neighbours(model: Model, x: Solid, y: Solid, shaped: set[int]) -> bool:
@@ -126,7 +142,7 @@ def _are_neighbours(model: Model, x: Solid, y: Solid, shaped: set[int]) -> bool:
 
 
 def link_pair(model: Model, a: str, b: str) -> LinkPair:
-    """Two links by name, with all their shapes, whatever the model excludes."""
+    """Two links by name, with the shapes that may touch; with all of them where the model leaves out every pair."""
     pair = _pair(model, a, b)
     for name in (a, b):
         if not _of(model, name):
@@ -136,7 +152,8 @@ def link_pair(model: Model, a: str, b: str) -> LinkPair:
             )
     if not pair.solids:
         raise DalembertError(f"distance: {a!r} and {b!r} are parts of one body, or both planes: they do not move apart")
-    return pair
+    kept = _that_may_touch(model, pair, _shaped(model), _excluded(model))
+    return kept if kept.solids else pair
 
 
 def _pair(model: Model, a: str, b: str) -> LinkPair:

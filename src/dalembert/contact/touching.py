@@ -166,14 +166,15 @@ def _pairs(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[tup
         if a.body is not b.body and (moves(model, a.body) or moves(model, b.body))
     ]
     if contact.pairs == "all":
-        apart = {frozenset(model.frame(name).body for name in pair) for pair in model.exclusions}
-        apart |= {frozenset((c.a.body, c.b.body)) for c in model.closures if isinstance(c, Closure)}
+        excluded = {frozenset(pair) for pair in model.exclusions}
+        apart = {frozenset((c.a.body, c.b.body)) for c in model.closures if isinstance(c, Closure)}
         return [
             (a, b)
             for a, b in pairs
             if not _joined(a.body, b.body)
             and not _joined(b.body, a.body)
             and frozenset((a.body.index, b.body.index)) not in apart
+            and frozenset((a.link, b.link)) not in excluded
             and (a.geometry.surface or NO_SURFACE).meets(b.geometry.surface or NO_SURFACE)
         ]
     listed = [set(pair) for pair in contact.listed_pairs if GROUND not in pair]

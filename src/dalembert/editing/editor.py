@@ -143,6 +143,10 @@ class ModelEditor(Generic[Result]):
 
     # ---- locking joints
 
+    def exclude(self, *pairs: tuple[str, str]) -> Self:
+        """State that links, in pairs of names, never touch each other: they are not checked, and have no contacts."""
+        return self._edit(structure.exclude, pairs)
+
     def lock(self, values: Mapping[str, Any] | None = None, **joints: Any) -> Self:
         """Hold joints at values: lock(elbow=0.3), lock({"joint 2": 0.3}); a ball or free joint takes its q.
 

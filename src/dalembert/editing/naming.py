@@ -9,6 +9,7 @@ from functools import partial
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import LinkPlan
 from dalembert.model.assembly import Place
+from dalembert.model.groups import Group
 
 from .change import WORLD, Change, shared_states
 
@@ -66,6 +67,7 @@ def renamed(
     plan.joint_force_limits = [
         limits._replace(joint=joints.get(limits.joint, limits.joint)) for limits in plan.joint_force_limits
     ]
+    plan.groups = [Group(name, tuple(joints.get(joint, joint) for joint in each)) for name, each in plan.groups]
     plan.keyframes = [
         replace(one, joints=tuple(replace(part, joint=joints.get(part.joint, part.joint)) for part in one.joints))
         for one in plan.keyframes

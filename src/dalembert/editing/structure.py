@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import LISTED, DalembertError
 from dalembert.model import LinkPlan, Model
 from dalembert.model import plan as plan_of
 from dalembert.model.assembly import Link, Place
+from dalembert.model.groups import Group
 from dalembert.model.joints import Fixed
 from dalembert.model.values import inertia_from, placement_from
 from dalembert.spatial import Pose
@@ -118,6 +120,27 @@ def melt(plan: LinkPlan, name: str) -> Change:
     return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}), energy=1.0)
 
 
+def exclude(plan: LinkPlan, pairs: Sequence[tuple[str, str]]) -> Change:
+    """Pairs of links that never touch each other."""
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise DalembertError(f"exclude: {pair!r}, expected two names of links, as in exclude(('hand', 'forearm'))")
+        for name in pair:
+            plan.place(name, "exclude")
+    known = {frozenset(pair) for pair in plan.exclusions}
+    new = [(a, b) for a, b in pairs if frozenset((a, b)) not in known]
+    plan.exclusions += new
+    listed = ", ".join(f"{a} and {b}" for a, b in new[:LISTED]) + (" …" if len(new) > LISTED else "")
+    what = f"{len(new)} pairs of links never touch: {listed or 'stated before'}"
+    return Change(plan, what, "neither checked for collision nor in contact", energy=1.0)
+
+
+def _named_anew(groups: Sequence[Group], prefix: str, taken: set[str]) -> list[Group]:
+    """Groups under a prefix, but for those whose names are taken."""
+    named = [group._replace(name=prefix + group.name) for group in groups]
+    return [group for group in named if group.name not in taken]
+
+
 def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free: bool = False) -> Change:
     """Another robot with its base fixed in a frame of this one, its world placed at X there.
 
@@ -162,6 +185,7 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
         plan.actuators.append(replace(one, name=f"{root}_{name}" if name in taken else name))
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
+    plan.groups += _named_anew(added.groups, prefix, {group.name for group in plan.groups})
     soft = added.mujoco and added.mujoco.prefixed(prefix)
     plan.mujoco = plan.mujoco.joined(soft) if plan.mujoco else soft
     plan.surroundings = replace(

@@ -45,7 +45,15 @@ ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf, "sdf": read
 
 def _read_xml(source: Any, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
     """An XML file in the format that its root element names; an unknown root is left to MJCF to refuse."""
-    return ROOTS.get(tag_of(parse(source, max_depth=MAX_DEPTH).root), read_mjcf)(source, **options)
+    return _read_by(ROOTS.get(tag_of(parse(source, max_depth=MAX_DEPTH).root), read_mjcf), source, options)
+
+
+def _read_by(reader: Reader, source: Any, options: dict[str, Any]) -> tuple[Model, tuple[Finding, ...]]:
+    """The result of a reader; srdf= is for readers of URDF, of others there is none to leave out."""
+    takes = reader in (read_urdf, read_xacro, _read_xml) or isinstance(reader, OutsideReader)
+    if not takes and options.pop("srdf", False):
+        raise DalembertError(f"{str(source)[:60]}: srdf=… is for URDF and xacro files: leave it out")
+    return reader(source, **options)
 
 
 READERS: dict[str, Reader] = {  # ending of the file's name → its reader
@@ -105,12 +113,12 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
     if "arguments" in options and reader is not read_xacro and not isinstance(reader, OutsideReader):
         raise DalembertError(f"{text[:60]}: arguments={{…}} are for xacro files, expected none")
     if isinstance(source, str) and is_xml(source):
-        return ROOTS.get(root_tag(source), read_urdf)(source, **options)
+        return _read_by(ROOTS.get(root_tag(source), read_urdf), source, options)
     if source in names():
         return read(path(text), **options)
     text = os.path.expanduser(text)
     if reader is not None:
-        return reader(Path(text) if isinstance(source, os.PathLike) else text, **options)
+        return _read_by(reader, Path(text) if isinstance(source, os.PathLike) else text, options)
     endings = ", ".join(READERS)
     if os.path.isdir(text):
         inside = sorted(name for name in os.listdir(text) if name.lower().endswith(tuple(READERS)))

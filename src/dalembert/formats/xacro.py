@@ -19,6 +19,7 @@ from dalembert.model import Model
 from .ledger import Finding
 from .resources import Resources
 from .urdf.reader import EXPANDED, read_document
+from .urdf.semantics import Wanted
 from .xml import parse
 
 _MISSING = re.compile(r"Package not found: (\S+)")
@@ -32,6 +33,7 @@ def read_xacro(
     base: str | None = None,
     strict: bool = False,
     mimic: str = "couple",
+    srdf: Wanted = True,
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Expand a xacro file and read the URDF that it gives, as `read_urdf` does.
 
@@ -42,7 +44,7 @@ def read_xacro(
     path = Path(source)
     document = parse(expand(path, arguments))
     document = replace(document, label=f"{path}{EXPANDED}", folder=path.parent)
-    return read_document(document, base=base, strict=strict, mimic=mimic)
+    return read_document(document, base=base, strict=strict, mimic=mimic, srdf=srdf)
 
 
 def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None = None) -> str:

@@ -11,11 +11,12 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.interop import on_host
-from dalembert.model import Model
+from dalembert.model import Closure, Model
+from dalembert.model.assembly import WORLD
 
 from .kinds import Axes, Configuration, External, Joints, Tangent
 from .kinematics import axes_of
-from .loops import freedoms
+from .loops import LoopSolution, freedoms
 from .quantity import Keywords, quantity
 from .structure import Wrench
 from .wrenches import body_wrenches
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Peak(NamedTuple):
-    """The largest reaction through the joint onto a body over a trajectory.
+    """The largest reaction through a joint, or through a closure, onto a body over a trajectory.
 
-    joint: None for what the ground gives a fixed base. force [N] and moment [N·m]: largest magnitudes; *_sample: where
-    in the trajectory; *_wrench (6,): the whole wrench [τ; f] at that sample.
+    joint: that of the body, or the closure; None for what the ground gives a fixed base. force [N] and moment [N·m]:
+    largest magnitudes; *_sample: where in the trajectory; *_wrench (6,): the whole wrench [τ; f] at that sample.
     """
 
     body: str
@@ -43,7 +44,9 @@ class Peak(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PeakReactions(Sequence):
-    """The peaks of every joint, in the order of `robot.bodies`; by number, or by the name of a joint or a body.
+    """The peaks of every joint, in the order of `robot.bodies`, then of every closure; by number or name.
+
+    A body's name stands for the joint that carries it.
 
     axes: along which the wrenches are written. Printed, it is a table.
     """
@@ -65,7 +68,8 @@ class PeakReactions(Sequence):
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
             return self.peaks[key]
-        named = {peak.body: peak for peak in self.peaks} | {peak.joint: peak for peak in self.peaks if peak.joint}
+        named = {peak.body: peak for peak in reversed(self.peaks)}  # closures come last: the carrying joint counts
+        named |= {peak.joint: peak for peak in self.peaks if peak.joint}
         if key not in named:
             raise unknown("joint or body", key, named, "peak_reactions")
         return named[key]
@@ -143,7 +147,8 @@ def peak_reactions(
 ) -> PeakReactions:
     """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv).
 
-    Or of one object that has these as q, v and a, such as a `Trajectory`.
+    Or of one object that has these as q, v and a, such as a `Trajectory`. The closures of loops follow the joints, by
+    name: their wrenches are on the body of frame b, at the origin of b.
     """
     if v is None and a is None:
         try:
@@ -159,11 +164,45 @@ def peak_reactions(
             f"peak_reactions: the states have the batch shape {F.shape[:-2]}, expected (T,): "
             f"q (T, {robot.nq}), v and a (T, {robot.nv}) over T ≥ 1 samples"
         )
-    moments, forces = (np.linalg.norm(part, axis=-1) for part in (F[..., :3], F[..., 3:]))
-    peaks = []
-    for i, body in enumerate(robot.model.bodies):
-        at_force, at_moment = int(np.argmax(forces[:, i])), int(np.argmax(moments[:, i]))
-        force = float(forces[at_force, i]), at_force, F[at_force, i].copy()
-        moment = float(moments[at_moment, i]), at_moment, F[at_moment, i].copy()
-        peaks.append(Peak(body.name, body.joint.name if body.joint.nv else None, *force, *moment))
+    peaks = [
+        _peak(body.name, body.joint.name if body.joint.nv else None, F[:, i])
+        for i, body in enumerate(robot.model.bodies)
+    ]
+    if robot.model.closures:
+        options: dict[str, Any] = {"threads": keywords.get("threads"), "check": keywords.get("check", True)}
+        solution = robot.loop_inverse_dynamics(q, v, a, actuated=actuated, external=external, **options)
+        peaks += _of_closures(robot, q, solution, axes)
     return PeakReactions(tuple(peaks), axes)
+
+
+def _peak(body: str, joint: str | None, wrenches: np.ndarray) -> Peak:
+    """The peaks of wrenches (T, 6)."""
+    moments, forces = (np.linalg.norm(part, axis=-1) for part in (wrenches[:, :3], wrenches[:, 3:]))
+    at_force, at_moment = int(np.argmax(forces)), int(np.argmax(moments))
+    force = float(forces[at_force]), at_force, wrenches[at_force].copy()
+    return Peak(body, joint, *force, float(moments[at_moment]), at_moment, wrenches[at_moment].copy())
+
+
+def _of_closures(robot: Robot, q: np.ndarray, solution: LoopSolution, axes: str) -> Iterator[Peak]:
+    """The peaks of the wrenches in all closures but equations between joints, which hold no bodies together."""
+    model = robot.model
+    W = robot.closure_wrenches(q, solution.multipliers)
+    for k, closure in enumerate(model.closures):
+        if not isinstance(closure, Closure):
+            continue
+        R = _rotations(robot, q, closure.a.body) @ closure.a.placement.R
+        if axes != "world":
+            own = closure.b.body if axes == "body" else model.frame(axes).body
+            placed = np.eye(3) if axes == "body" else model.frame(axes).placement.R
+            R = (_rotations(robot, q, own) @ placed).swapaxes(-1, -2) @ R
+        wrenches = np.concatenate([np.einsum("tij,tj->ti", R, W[:, k, part]) for part in (slice(3), slice(3, 6))], 1)
+        yield _peak(WORLD if closure.b.body < 0 else model.bodies[closure.b.body].name, closure.name, wrenches)
+
+
+def _rotations(robot: Robot, q: np.ndarray, body: int) -> np.ndarray:
+    """The orientations (T, 3, 3) of a body, or of the world."""
+    return (
+        np.broadcast_to(np.eye(3), (len(q), 3, 3))
+        if body < 0
+        else robot.pose(q, robot.model.bodies[body].name)[:, :3, :3]
+    )

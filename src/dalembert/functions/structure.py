@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.execute import one_line
 from dalembert.model import Frame, Model
 from dalembert.model.joints.joint import RATE_LIMITS
+
+if TYPE_CHECKING:
+    from dalembert.collision import HeightField
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -169,6 +172,17 @@ def limits(model: Model) -> Limits:
             continuous[body.v] = np.minimum(continuous[body.v], joint.continuous_limit)
     velocity, acceleration, deceleration, jerk = rates.values()
     return Limits(lower, upper, velocity, effort, acceleration, deceleration, jerk, continuous)
+
+
+def level_terrain(model: Model) -> HeightField | None:
+    """The first level height field of a model as a function z(x, y); None: there is none."""
+    from dalembert.collision import HeightField
+
+    for each in model.mujoco.height_maps if model.mujoco else ():
+        if each.level:
+            x, y, z = each.placement.p
+            return HeightField(x + each.xs, y + each.ys, z + each.z)
+    return None
 
 
 def html_table(model: Model) -> str:

@@ -15,6 +15,7 @@ from .actuators import Actuator, JointForceLimits
 from .closures import WORLD_BODY, Closure, JointEquation
 from .frame import Frame
 from .geometry import Geometry
+from .groups import Group
 from .joints import Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe
@@ -74,6 +75,7 @@ def assemble(
     keyframes: Iterable[Keyframe] = (),
     joint_force_limits: Iterable[JointForceLimits] = (),
     exclusions: Iterable[tuple[str, str]] = (),
+    groups: Iterable[Group] = (),
     surroundings: Surroundings | None = None,
     mujoco: Mujoco | None = None,
 ) -> Model:
@@ -92,7 +94,7 @@ def assemble(
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
     closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
     closed += equations
-    kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
+    kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions), tuple(groups)
     return Model(
         name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings(), mujoco
     )

@@ -17,6 +17,7 @@ from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import CamEquation, JointEquation, closure_maker, periodic_spline
 from .coupling import Mimic, coupled, stated
 from .geometry import Geometry, Role, Shape, Surface, check_geometry
+from .groups import Group
 from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .keyframes import Keyframe, keyframe
 from .model import Model
@@ -48,6 +49,7 @@ class ModelBuilder:
         self._keyframes: list[Keyframe] = []
         self._joint_force_limits: list[JointForceLimits] = []
         self._exclusions: list[tuple[str, str]] = []
+        self._groups: list[Group] = []
         self._surroundings = Surroundings()
         self._mujoco: Mujoco | None = None
 
@@ -296,6 +298,16 @@ class ModelBuilder:
             raise DalembertError(f"keyframe {name!r}: there is already one of that name: names must differ")
         self._keyframes.append(keyframe(name, q, v or {}, self._joints))
 
+    def add_group(self, name: str, joints: Sequence[str]) -> None:
+        """Give a name to a group of joints, added before, such as those of an arm."""
+        where = f"group {name!r}"
+        if name in {group.name for group in self._groups}:
+            raise DalembertError(f"{where}: there is already one of that name: names must differ")
+        for joint in joints:
+            if joint not in self._joints:
+                raise unknown("joint", joint, self._joints, where)
+        self._groups.append(Group(name, tuple(joints)))
+
     def has_joint(self, name: str) -> bool:
         """Whether a moving joint has that name."""
         return name in self._joints and self._joints[name].nv > 0
@@ -321,6 +333,7 @@ class ModelBuilder:
             self._keyframes,
             self._joint_force_limits,
             self._exclusions,
+            self._groups,
             self._surroundings,
             self._mujoco,
         )

@@ -16,6 +16,7 @@ from .assembly import WORLD, Closing, Link, Place
 from .builder import ModelBuilder
 from .closures import WORLD_BODY, Closure, JointEquation
 from .frame import Frame
+from .groups import Group
 from .joints import Fixed, Mimic
 from .keyframes import Keyframe
 from .model import Body, Model
@@ -42,6 +43,7 @@ class LinkPlan:
     keyframes: list[Keyframe]
     joint_force_limits: list[JointForceLimits]
     exclusions: list[tuple[str, str]]
+    groups: list[Group]
     surroundings: Surroundings
     mujoco: Mujoco | None = None
 
@@ -102,6 +104,7 @@ class LinkPlan:
             keyframes=list(self.keyframes),
             joint_force_limits=list(self.joint_force_limits),
             exclusions=list(self.exclusions),
+            groups=list(self.groups),
         )
 
     def builder(self) -> ModelBuilder:
@@ -122,6 +125,8 @@ class LinkPlan:
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
         builder._surroundings = self.surroundings.kept(self.links.keys())
         builder._mujoco = self.mujoco and self.mujoco.kept({*frames, WORLD}, joints)
+        for group in self.groups:
+            builder._groups.append(Group(group.name, tuple(joint for joint in group.joints if joint in joints)))
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
@@ -153,6 +158,7 @@ def plan(model: Model) -> LinkPlan:
         list(model.keyframes),
         list(model.joint_force_limits),
         list(model.exclusions),
+        list(model.groups),
         model.surroundings,
         model.mujoco,
     )

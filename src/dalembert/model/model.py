@@ -17,6 +17,7 @@ from .closures import Closure, JointEquation
 from .content import SHOWN, fingerprint, freeze, is_own, types
 from .frame import Frame
 from .geometry import Geometry
+from .groups import Group
 from .joints import Free, Joint
 from .keyframes import Keyframe
 from .mujoco import Mujoco
@@ -81,6 +82,7 @@ class Model:
     keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
     joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
     exclusions: tuple[tuple[str, str], ...] = field(default=(), metadata=SHOWN)  # pairs of links that never touch
+    groups: tuple[Group, ...] = field(default=(), metadata=SHOWN)  # of joints, by name
     surroundings: Surroundings = field(default_factory=Surroundings, metadata=SHOWN)  # they act in simulations
     mujoco: Mujoco | None = field(default=None, metadata=SHOWN)  # of an MJCF file, for contacts of that model
 

@@ -117,3 +117,15 @@ def test_a_log_of_a_robot_with_loops_is_compared_with_the_closed_mechanism() -> 
     assert [f.where for f in audit.findings] == ["joint 'crank_joint'"]
     (diagnosis,) = diagnose("position drifts during a hold", lighter, motion=log)
     assert any("loops" in note for note in diagnosis.notes)
+
+
+def test_moments_of_inertia_are_no_cause_of_a_drift_during_a_hold() -> None:
+    """Panda's base, which is fixed to the world, was blamed for its moments of inertia."""
+    robot = load("panda")
+    (drift,) = diagnose("position drifts during a hold", robot)
+    (slow,) = diagnose("inverse-dynamics torque too small at high acceleration", robot)
+    cited = {finding.rule for suspect in drift.suspects for finding in suspect.findings}
+    assert "moments" not in cited
+    assert any(finding.rule == "moments" for suspect in slow.suspects for finding in suspect.findings)
+    for each in (drift, slow):
+        assert not any("panda_link0" in finding.where for suspect in each.suspects for finding in suspect.findings)

@@ -120,7 +120,7 @@ FAULTS = {
     "density of a feather": ("shape", "info", _ball(1)),
     "density beyond lead": ("shape", "info", _ball(0.01)),
     "centre of mass outside the shape": ("shape", "info", _ball(0.12, 0.5)),
-    "moments of another body": ("shape", "info", _ball(0.12)),
+    "moments of another body": ("moments", "info", _ball(0.12)),
     "joint without a load": (
         "mass-missing", "error",
         ('<link name="tool"/>', '<link name="tool"/><link name="bare"/><joint name="idle" type="continuous">'

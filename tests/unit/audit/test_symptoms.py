@@ -43,11 +43,11 @@ class Fault(NamedTuple):
 
 
 INERTIAS = {
-    "about the link's origin": Fault("shape", "about the link's origin", inertia("fore", inertia=ABOUT_ORIGIN), 0),
-    "in the axes of the mesh": Fault("shape", "along other axes", inertia("fore", inertia=turned(TENSOR, 0.9)), 0),
-    "axes exchanged": Fault("shape", "x and z are exchanged", inertia("fore", inertia=EXCHANGED), 0),
+    "about the link's origin": Fault("moments", "about the link's origin", inertia("fore", inertia=ABOUT_ORIGIN), 0),
+    "in the axes of the mesh": Fault("moments", "along other axes", inertia("fore", inertia=turned(TENSOR, 0.9)), 0),
+    "axes exchanged": Fault("moments", "x and z are exchanged", inertia("fore", inertia=EXCHANGED), 0),
     "axes exchanged and too large": Fault(
-        "shape", "exchanged, and all of them are 1.7 times", inertia("fore", inertia=1.7 * EXCHANGED), 0
+        "moments", "exchanged, and all of them are 1.7 times", inertia("fore", inertia=1.7 * EXCHANGED), 0
     ),
     "inertia halved": Fault("shape", "do not belong together", inertia("fore", inertia=0.5 * TENSOR), 0),
     "inertia in kg·mm²": Fault("inertia-size", "radius of gyration", inertia("fore", inertia=1e6 * TENSOR), 0),

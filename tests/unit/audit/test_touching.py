@@ -66,8 +66,11 @@ def test_what_is_not_run_says_why(resting: Any) -> None:
     assert "nothing touches" in skipped.because
 
 
-def folding(gap: float) -> Robot:
-    """Three links in a row, the last of which can fold back onto the first; gap [m] between these at home."""
+def folding(gap: float, aside: float = 0.0) -> Robot:
+    """Three links in a row, the last of which can fold back onto the first; gap [m] between these at home.
+
+    aside [m]: how far the last one lies before its joint, and turns away from the first.
+    """
     builder = ModelBuilder("folding")
     builder.add_body(
         "first", parent="world", joint="revolute", axis=(0, 0, 1), lower=-1.0, upper=1.0, mass=1.0, inertia=np.eye(3)
@@ -77,16 +80,20 @@ def folding(gap: float) -> Robot:
         builder.add_body(name, parent=parent, mass=1.0, inertia=np.eye(3), xyz=(0.2, 0, 0), **turning)
     builder.add_geometry(Box([0.1, 0.1, 0.1]), body="first", role="collision")
     builder.add_geometry(Sphere(0.02), body="second", role="collision")
-    builder.add_geometry(Sphere(0.35 - gap), body="third", role="collision")
+    builder.add_geometry(Sphere(0.35 - aside - gap), body="third", xyz=(-aside, 0, 0), role="collision")
     return builder.build()
 
 
 def test_links_that_collide_at_home_and_within_limits() -> None:
-    (found,) = folding(-0.01).audit(rules=["self-collision"]).findings
+    (found,) = folding(-0.01, aside=0.1).audit(rules=["self-collision"]).findings
     assert (found.severity, found.where) == ("warning", "links 'first', 'third'")
     assert "overlap by 10 mm at home" in found.what
     (found,) = folding(0.1).audit(rules=["self-collision"]).findings
     assert found.severity == "info" and "first and third" in found.what
+    (found,) = folding(-0.01).audit(rules=["self-collision"]).findings
+    assert (
+        found.severity == "info" and "overlap in every configuration" in found.what and "first and third" in found.what
+    )
     bare = ModelBuilder("bare")
     bare.add_body("body", parent="world", joint="revolute", axis=(0, 0, 1), mass=1.0, inertia=np.eye(3))
     (skipped,) = bare.build().audit(rules=["self-collision"]).skipped

@@ -33,6 +33,7 @@ from .links import Link, read_link
 from .loops import add_loops, place_of
 from .mimic import check_coupling, settle_mimics
 from .motors import with_motors
+from .semantics import Wanted, add_semantics, find_semantics, with_passive
 from .tree import Tree, arrange
 
 MIMICS = ("couple", "free")
@@ -46,19 +47,22 @@ def read_urdf(
     base: str | None = None,
     strict: bool = False,
     mimic: str = "couple",
+    srdf: Wanted = True,
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read a URDF file, or URDF text (a string that starts with "<"), into a model and its import log.
 
     base: "fixed" or "free"; None: as in the file (fixed, unless it has `<dalembert base="free"/>`).
     strict: any finding that concerns physics raises.
     mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
+    srdf: the path of its SRDF file; True: the one beside it, or in a folder `srdf`, of the same file or robot name;
+    False: none.
     Numbers are kept as stated, even inertias that no body can have; those are logged as warnings.
     """
-    return read_document(parse(source), base=base, strict=strict, mimic=mimic)
+    return read_document(parse(source), base=base, strict=strict, mimic=mimic, srdf=srdf)
 
 
 def read_document(
-    document: Document, *, base: str | None, strict: bool, mimic: str
+    document: Document, *, base: str | None, strict: bool, mimic: str, srdf: Wanted = True
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read URDF that is already parsed; the options are those of `read_urdf`."""
     if base is not None and base not in BASES:
@@ -80,7 +84,9 @@ def read_document(
     if stated.held_by is not None:
         stated, links, joints = _placed(document, stated, links, joints)
     links |= _implied_world(document, links, joints, ledger)
+    semantics = find_semantics(document, _stem(document), srdf, ledger)
     joints = with_motors(document, settle_mimics(document, joints, mimic, ledger), ledger)
+    joints = with_passive(semantics, joints, ledger)
     tree = arrange(document, links, joints)
     for joint in tree.joints:
         if joint.kind != "fixed" and not links[joint.child].stated:
@@ -96,6 +102,7 @@ def read_document(
             aka[WORLD] = tree.root.name
     builder = _build(document, tree, links, base, stated)
     check_coupling(document, builder, tree.joints, ledger)
+    add_semantics(semantics, builder, tree, _root_joint(tree) if base == "free" else "", ledger)
     add_loops(document, robot_extension, builder, ledger, aka)
     report_materials(document, ledger)
     try:
@@ -179,19 +186,27 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     return Tree(links[name], tuple(renamed))
 
 
+def _stem(document: Document) -> str:
+    """The file's name without its endings."""
+    return Path(document.label).name.removesuffix(EXPANDED).removesuffix(".xacro").removesuffix(".urdf")
+
+
+def _root_joint(tree: Tree) -> str:
+    """The name of the joint that carries the root link."""
+    taken, name = {joint.name for joint in tree.joints}, tree.root.name
+    while name in taken:
+        name += "_root"
+    return name
+
+
 def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated) -> ModelBuilder:
     """Hand the tree to a builder, depth first."""
-    file = Path(document.label).name.removesuffix(EXPANDED).removesuffix(".xacro").removesuffix(".urdf")
-    default = file if document.folder is not None else "robot"
+    default = _stem(document) if document.folder is not None else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
     if stated.gravity is not None:
         builder.gravity = np.array(stated.gravity)
-    taken = {joint.name for joint in tree.joints}
-    root_joint = tree.root.name
-    while root_joint in taken:
-        root_joint += "_root"
     fields = stated.fields if base == "free" else {}
-    world = Joint(root_joint, base, WORLD, tree.root.name, stated.placement, fields, None, tree.root.element)
+    world = Joint(_root_joint(tree), base, WORLD, tree.root.name, stated.placement, fields, None, tree.root.element)
     for joint in (world, *tree.joints):
         try:
             builder.add_body(
