@@ -206,10 +206,10 @@ def rollout(
     robot's actuators (…, nu), instead of torque. record: keep the states after every so many steps, q (…, n, nq);
     None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`;
-    "contact_friction" (…, 1), in the place of what the contact and the file state, of all contacts; or arguments
-    of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
-    any of those of `simulate`, with fixed steps. Of several motions the same bits with any threads and any split; a
-    single one has code of its own. friction: "dry", joints
+    "payload" (…, 1), a point mass at the tool [kg]; "contact_friction" (…, 1), in the place of what the contact and
+    the file state, of all contacts; or arguments of the law beside (t, q, v), such as gains, (…, k) each, which it gets
+    as keywords (k,). integrator: any of those of `simulate`, with fixed steps. Of several motions the same bits with
+    any threads and any split; a single one has code of its own. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps; rigid contact
     has a step of its own, without `integrator`. events:

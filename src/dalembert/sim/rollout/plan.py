@@ -29,6 +29,7 @@ from .motions import Motions
 from .planned_motions import PlannedMotions
 from .settings import RolloutSettings, prepared
 from .stepping import NEVER, Stepping, stepping
+from .tallies import Tallies
 
 KEPT = 64  # motions of one stepping
 ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
@@ -98,7 +99,10 @@ def planned(
     dtype = np.float32 if all(map(is_single, arrays.values())) else np.float64
     arrays |= {name: np.zeros(size, dtype) for name, size in planned_sizes.items()}
     law_sizes |= planned_sizes
-    steps = stepping(model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes)
+    tallies = _tallies(settings, model, inputs.count, law_sizes, bool(planned_sizes))
+    steps = stepping(
+        model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes, tallies
+    )
     _check_precision(arrays, method, steps)
     if check:
         steps.open_loops.warn("rollout", arrays, depth=5)
@@ -110,6 +114,17 @@ def planned(
         planned_motions = PlannedMotions(steps, float(step), settings.every, settings.count, driving)
         return RolloutPlan(planned_motions, arguments, inputs.word)
     return RolloutPlan(_motions(steps, float(step), settings.every, settings.count), arguments, inputs.word)
+
+
+def _tallies(
+    settings: RolloutSettings, model: Model, count: int, law_sizes: Mapping[str, int], plans: bool
+) -> Tallies | None:
+    """What is measured along the motions, if anything. count: of the inputs that drive the robot."""
+    if not settings.tallies:
+        return None
+    if plans:
+        raise DalembertError("rollout: measures take compiled loops, and a controller plans between their pieces")
+    return Tallies(model, settings.tallies, {"t": 1, "q": model.nq, "v": model.nv, "tau": count, **law_sizes})
 
 
 def _check_planned(torque: Sampled, arrays: Mapping[str, Any], carries: bool) -> None:
@@ -247,10 +262,13 @@ def _with_carried(steps: Stepping, q: Any, v: Any, e: Any) -> Any:
 
 
 def _with_marks(steps: Stepping, e: Any) -> Any:
-    """e with the marks of events that have not happened."""
+    """e with tallies before the first step, and the marks of events that have not happened."""
+    namespace = library("rollout", [e]).namespace if is_foreign(e) else np
+    if steps.tallies.size:
+        zeros = namespace.zeros_like(e[..., :1])
+        e = namespace.concatenate([e, *[zeros + x for x in steps.tallies.start]], -1)
     if not steps.events:
         return e
-    namespace = library("rollout", [e]).namespace if is_foreign(e) else np
     marks = namespace.zeros_like(e[..., :1]) + NEVER
     return namespace.concatenate([e, *[marks] * len(steps.events)], -1)
 

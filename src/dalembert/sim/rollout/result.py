@@ -48,6 +48,11 @@ class Rollout(NamedTuple):
         """(…, n): what contacts, elements and controllers keep, for `rollout(memory=…)`; None: nothing."""
         return None
 
+    @property
+    def tallies(self) -> Any:
+        """(…, n): what was measured along each motion, see `tallies.Tallies`; None: nothing."""
+        return None
+
     def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
@@ -111,15 +116,18 @@ class WatchedRollout(Rollout):
         contacts: RolloutContacts | None = None,
         programs: Callable[..., list[Unsolved]] | None = None,
         memory: Any = None,
+        tallies: Any = None,
     ) -> WatchedRollout:
         self = super().__new__(cls, t, q, v)
         self._times, self._contacts, self._programs, self._memory = events, contacts, programs, memory
+        self._tallies = tallies
         return self
 
     _times: Any
     _contacts: RolloutContacts | None
     _programs: Callable[..., list[Unsolved]] | None
     _memory: Any
+    _tallies: Any
 
     @property
     def unsolved(self) -> dict[str, np.ndarray]:
@@ -135,6 +143,11 @@ class WatchedRollout(Rollout):
         return self._memory
 
     @property
+    def tallies(self) -> Any:
+        """(…, n): what was measured along each motion, see `tallies.Tallies`; None: nothing."""
+        return self._tallies
+
+    @property
     def contacts(self) -> RolloutContacts | None:
         """The report of rigid contact; None: there was none."""
         return self._contacts
@@ -145,4 +158,4 @@ class WatchedRollout(Rollout):
         return self._times
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (*self, self._times, self._contacts, None, self._memory)
+        return (*self, self._times, self._contacts, None, self._memory, self._tallies)

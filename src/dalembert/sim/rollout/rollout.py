@@ -39,7 +39,8 @@ def _with_programs(result: Rollout, model: Model, settings: RolloutSettings) -> 
     law = settings.torque if settings.controls is None else settings.controls
     if not (callable(law) or isinstance(law, Sampled)) or not counts():
         return result
-    return WatchedRollout(*result, result.events, result.contacts, partial(unsolved, model, law), result.memory)
+    programs = partial(unsolved, model, law)
+    return WatchedRollout(*result, result.events, result.contacts, programs, result.memory, result.tallies)
 
 
 def _result(
@@ -86,20 +87,24 @@ def _with_forces(result: Rollout, motions: Motions, settings: RolloutSettings, q
     from .forces import with_forces
 
     contacts = with_forces(result.contacts, motions, q, e)
-    return WatchedRollout(*result, result.events, contacts, memory=result.memory)
+    return WatchedRollout(*result, result.events, contacts, memory=result.memory, tallies=result.tallies)
 
 
 def named_result(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     """The result of its arrays; e_end: that at the end."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
+    measured = motions.stepping.tallies.size
+    tallies = e_end[..., e_end.shape[-1] - count - measured : e_end.shape[-1] - count] if measured else None
     contacts = contacts_at(motions.stepping, e_end)
     stepping, nv = motions.stepping, motions.stepping.model.nv
     memory = e_end[..., nv : nv + stepping.kept] if stepping.kept else None
     if not count:
-        return Rollout(t, q, v) if memory is None else WatchedRollout(t, q, v, None, contacts, memory=memory)
+        plain = memory is None and tallies is None
+        return Rollout(t, q, v) if plain else WatchedRollout(t, q, v, None, contacts, memory=memory, tallies=tallies)
     marks = e_end[..., -count:]
     namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
-    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks), contacts, memory=memory)
+    times = namespace.where(marks < 0.0, np.nan, marks)
+    return WatchedRollout(t, q, v, times, contacts, memory=memory, tallies=tallies)
 
 
 def crowded(contacts: RolloutContacts | None) -> bool:

@@ -18,6 +18,7 @@ from ..elements.surroundings import surroundings
 from ..integrators.catalogue import INTEGRATORS, integrator_for
 from ..integrators.record import Integrator
 from ..run.events import Event
+from .tallies import Tally
 
 FORCES = ("last", "every")  # of which records the forces of contacts are asked for
 
@@ -54,6 +55,7 @@ class RolloutSettings(StepSettings):
     events: Sequence[Event] = ()
     memory: Any = None
     forces: str | None = None
+    tallies: tuple[Tally, ...] = ()
 
     @property
     def every(self) -> int:

@@ -1,8 +1,8 @@
 """The traced step of a rollout and its loops: onwards, and backwards for gradients.
 
-A step takes q, e = [v, z, memory, carried, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and
-live groups. memory: of controllers; carried: what an integrator takes from step to step; marks: for each event the time
-of the end of the step in which it first happened, or NEVER.
+A step takes q, e = [v, z, memory, carried, tallies, marks], its number, timing = (0, step [s]), u (nv,) if it is
+driven, and live groups. memory: of controllers; carried: what an integrator takes from step to step; tallies: what is
+measured along the motion; marks: for each event the time of the end of the step in which it first happened, or NEVER.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ..system.system import Law, System
 from .closed import OpenLoops
 from .live import put, size_of
 from .lone_law import LoneLaw
+from .tallies import Tallies
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
@@ -56,12 +57,14 @@ class Stepping:
         events: tuple[Event, ...] = (),
         sampling: Sampling | None = None,
         settings: Mapping[str, int] | None = None,
+        tallies: Tallies | None = None,
     ) -> None:
+        self.tallies = tallies if tallies is not None else Tallies(model, (), {})
         self.model, self.elements, self.varying, self.events = model, elements, varying, events
         self.sampling, self.settings = sampling, dict(settings or {})
         self.name, self._take, self.carried = f"rollout {integrator.name}", integrator.fixed_step, integrator.carried
         self.law = law
-        plain = sampling is None and not events
+        plain = sampling is None and not events and tallies is None
         self._known = content(model, elements, integrator, live, driven) if plain else None
         seen = (
             None
@@ -75,7 +78,7 @@ class Stepping:
         )
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
         self.constants = {name: size_of(model, name) for name in live}
-        ne = self.system.ne + self.memory_size + self.carried_size + len(events)
+        ne = self.system.ne + self.memory_size + self.carried_size + self.tallies.size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
         self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
@@ -136,21 +139,28 @@ class Stepping:
                 system = put(system, name, named[name])
             (t0, h), (number,) = named["timing"], named["number"]
             u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
-            t, q, kept = t0 + number * h, named["q"], system.ne + self.memory_size
-            e, memory, carried, marks = np.split(named["e"], [system.ne, kept, kept + self.carried_size])
+            t, q = t0 + number * h, named["q"]
+            parts = (system.ne, self.memory_size, self.carried_size, self.tallies.size)
+            e, memory, carried, tallies, marks = np.split(named["e"], np.cumsum(parts))
             settings = {name: named[name] for name in self.settings}
+            counted = tallies
             if self.sampling is not None:
                 tau, memory = self.sampling.advanced(number, t, q, system.layout.velocity(e), memory, settings)
                 u = Command.held(tau).flat()
             elif settings:
                 assert self.law is not None
                 system = replace(system, law=partial(self.law, **settings))
+            if self.tallies.size:
+                v = system.layout.velocity(e)
+                tau = u if self.law is None else self.law(t, q, v, **settings)
+                acting = tau if len(tau) else np.zeros(self.model.nv)
+                counted = self.tallies.updated(tallies, {"t": t, "q": q, "v": v, "tau": acting, **settings})
             if self.carried is None:
                 q1, e1 = self._take(system, t, h, q, e, u)
                 carried1 = carried
             else:
                 q1, e1, carried1 = self.carried.step(system, t, h, q, e, u, carried, alone)
-            e, e1 = np.concatenate([e, memory, carried]), np.concatenate([e1, memory, carried1])
+            e, e1 = np.concatenate([e, memory, carried, tallies]), np.concatenate([e1, memory, carried1, counted])
             if self.events:
                 q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
             return {"q_next": q1, "e_next": e1, "number_next": named["number"] + 1.0}
@@ -361,15 +371,17 @@ def stepping(
     events: tuple[Event, ...] = (),
     sampling: Sampling | None = None,
     settings: Mapping[str, int] | None = None,
+    tallies: Tallies | None = None,
 ) -> Stepping:
     """The step of a rollout; that of an earlier one like it if there was one."""
 
     def prepare() -> Stepping:
-        return Stepping(model, elements, law, integrator, live, driven, varying, events, sampling, settings)
+        return Stepping(model, elements, law, integrator, live, driven, varying, events, sampling, settings, tallies)
 
     sizes = tuple((settings or {}).items())
     drivers = (law, None if sampling is None else (sampling.torque, sampling.step))
-    key = code(model, elements, *drivers, integrator, live, driven, varying, events, sizes)
+    measures = () if tallies is None else tallies.measures
+    key = code(model, elements, *drivers, integrator, live, driven, varying, events, sizes, measures)
     if key is not None:
         return _recent.get(key, prepare)
     traced = prepare()  # nothing but its trace tells whether it is an earlier one
