@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import control, identify, math, mechanism, motion, optimal, shapes, spatial
+    from . import control, identify, math, mechanism, motion, optimal, shapes, spatial, study
     from .algorithms.zero_moment_point import zero_moment_point
     from .comparison import Comparison, Difference
     from .comparison.compare import compare
@@ -96,6 +96,7 @@ __all__ = [
     "scene",
     "shapes",
     "spatial",
+    "study",
     "write_trajectory",
     "zero_moment_point",
 ]
@@ -116,6 +117,7 @@ _ROOMS = {
     "optimal": "optimal",
     "shapes": "shapes",
     "spatial": "spatial",
+    "study": "study",
 }
 _NAMES = {
     "algorithms": ("zero_moment_point",),

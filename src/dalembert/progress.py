@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TypeVar
 
@@ -17,6 +17,18 @@ FIRST, OFTEN, WIDTH = 1.0, 0.2, 30  # s until something is shown, s between two 
 
 Item = TypeVar("Item")
 _lock = threading.Lock()
+_silence = threading.local()
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """No progress of tasks that begin in this block, on this thread: parts of a larger task that shows its own."""
+    before = getattr(_silence, "asked", False)
+    _silence.asked = True
+    try:
+        yield
+    finally:
+        _silence.asked = before
 
 
 class Progress:
@@ -30,7 +42,8 @@ class Progress:
 
     def __init__(self, what: str, total: float | None = None, unit: str = "", shown: bool | None = None) -> None:
         self.what, self.total, self.unit = what, total, unit
-        self.active, self.bar = shown is not False, sys.stderr.isatty() if shown is None else shown
+        self.active = shown is not False and not getattr(_silence, "asked", False)
+        self.bar = sys.stderr.isatty() if shown is None else shown
         self._begin = self._last = time.monotonic()
         self._next, self._timer = FIRST, threading.Timer(FIRST, self._announce)
 

@@ -42,7 +42,7 @@ from .functions.structure import (
     limits,
 )
 from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of, unopposed
-from .rooms import auditing, compiling, equations, optimal, simulation, viewing
+from .rooms import auditing, compiling, equations, optimal, simulation, studies, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -165,9 +165,7 @@ class Robot:
 
     @property
     def motors(self) -> Motors:
-        """The joints that count as motorised, the passive ones, and why: the file, `edit().set_joint(…, motor=False)`,
-        or, where nothing is said, all but free joints and those of effort limit 0.
-        """
+        """The joints with motors, the passive ones, and why: by the file, by an edit, else by kind and effort limit."""
         return motors_of(self.model)
 
     @property
@@ -397,4 +395,5 @@ class Robot:
     close_loops = simulation.close_loops
     rollout_gradient = simulation.rollout_gradient
     optimal_control = optimal.optimal_control
+    study = studies.study
     view = viewing.view

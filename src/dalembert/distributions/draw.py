@@ -63,11 +63,6 @@ class Draw:
     def __len__(self) -> int:
         return int(self.samples) * self.per_sample
 
-    @property
-    def grows(self) -> bool:
-        """Whether rows stay what they are if more samples are added."""
-        return self.method in designs.GROWING
-
     @cached_property
     def widths(self) -> dict[str, int]:
         """Uniform numbers of each random axis."""

@@ -1,0 +1,56 @@
+"""Studies: sweeps, Monte Carlo and sensitivity, on one machine or a cluster with the same call.
+
+Read in this order: `dalembert.distributions` (a room of its own) for spaces; `motion` and `rows`, what is computed
+for a row; `work`, a chunk of rows, `watch`, its time limit; `parts` and `provenance`, the folder; `executors` and
+`dispatch`, who computes which chunk; `job`, all of it together; `table`, `sensitivity`, `plot`, `page` and `result`,
+what comes out; `ready`, studies that are asked for often.
+"""
+
+from dalembert.distributions import (
+    Distribution,
+    Space,
+    cad_errors,
+    choice,
+    grid,
+    linspace,
+    lognormal,
+    loguniform,
+    model_errors,
+    normal,
+    states,
+    triangular,
+    uniform,
+)
+
+from .job import Forecast, Job
+from .motion import motion
+from .result import Failures, Result
+from .result import open_study as open
+from .rows import Row
+from .sensitivity import Sensitivity
+from .table import Table
+
+__all__ = [
+    "Distribution",
+    "Failures",
+    "Forecast",
+    "Job",
+    "Result",
+    "Row",
+    "Sensitivity",
+    "Space",
+    "Table",
+    "cad_errors",
+    "choice",
+    "grid",
+    "linspace",
+    "lognormal",
+    "loguniform",
+    "model_errors",
+    "motion",
+    "normal",
+    "open",
+    "states",
+    "triangular",
+    "uniform",
+]

@@ -1,0 +1,223 @@
+"""A study that can be explained and run: `robot.study(space, run, …)`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dalembert.distributions.draw import Draw
+from dalembert.distributions.space import Space
+from dalembert.errors import DalembertError, is_number
+from dalembert.execute import Interrupted
+from dalembert.execute.threads import limit
+from dalembert.progress import Progress
+from dalembert.robot import Robot
+
+from . import parts, provenance
+from .dispatch import LONGEST, SHARES, SHORTEST, Pace, Work, gaps_from
+from .executors import workers_of
+from .motion import Motion
+from .result import Result
+from .rows import check_function
+from .work import Task, compute
+
+LOG = logging.getLogger("dalembert.study")
+PILOT = 0.3  # [s] of rows that `explain` times
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will take: rows, rows of a chunk, chunks, seconds with so many workers, bytes at most."""
+
+    rows: int
+    chunk: int
+    chunks: int
+    seconds: float
+    memory: int
+    workers: int
+    kind: str
+
+    def __str__(self) -> str:
+        how = (
+            "in SIMD lanes of one compiled rollout" if self.kind == "motion" else "by one call of the function for each"
+        )
+        return (
+            f"{self.rows} rows, {how}\n{self.chunks} chunks of about {self.chunk} rows\n"
+            f"about {self.seconds:.3g} s with {self.workers} threads, {self.memory / 1e6:.0f} MB at most"
+        )
+
+
+class Job:
+    """A study before it runs. Nothing is computed until `run`."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __len__(self) -> int:
+        return len(self.task.draw)
+
+    def __repr__(self) -> str:
+        return f"Job({self.task.robot.name!r}, {len(self)} rows over {', '.join(self.task.draw.space.axes)})"
+
+    @property
+    def kind(self) -> str:
+        """ "motion": all rows in one compiled rollout; "function": one call for each row."""
+        return "motion" if isinstance(self.task.run, Motion) else "function"
+
+    def explain(self, workers: int | None = None) -> Forecast:
+        """Predict rows, chunks, seconds and memory. It times a few rows, keeps nothing of them, and writes nothing.
+
+        workers: threads; default those of `run`.
+        """
+        threads = workers or limit(None)
+        each, resident = self._timed()
+        total = len(self)
+        goal = min(max(SHORTEST, total * each / (SHARES * threads)), LONGEST)
+        size = int(min(max(2, goal / each), self.task.most_rows(), max(total, 1)))
+        chunks = -(-total // size)
+        return Forecast(total, size, chunks, total * each / min(threads, chunks), resident, threads, self.kind)
+
+    def _timed(self) -> tuple[float, int]:
+        """Seconds of a row, once all is compiled, and bytes of this process with a chunk for every thread."""
+        parts.arrow()
+        size, most = 2, min(self.task.most_rows(), len(self))
+        size = min(size, len(self))
+        before = _resident()
+        compute(self.task, 0, size, None)  # compiles
+        while True:
+            begin = time.perf_counter()
+            chunk = compute(self.task, 0, size, None)
+            took = time.perf_counter() - begin
+            if took >= PILOT or size >= most or (self.kind == "function" and took > 0.5 * PILOT):
+                break
+            size = min(most, max(2 * size, int(size * min(8.0, PILOT / max(took, 1e-6)))))
+        if chunk.end - chunk.begin < size:
+            raise DalembertError("study: interrupted")
+        grown = max(0, _resident() - before)
+        return took / size, _resident() + grown * (limit(None) - 1)
+
+    def run(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        executor: Any = None,
+        *,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> Result:
+        """Compute the rows that the folder does not have yet, and return all of them.
+
+        folder: new, or of the same study; None: a temporary one, which goes with the result. executor: None, threads of
+        this process; an Executor of concurrent.futures; a Dask client; "processes", "ray", "dask://HOST:PORT". workers:
+        how many; default as many as there are. Ctrl-C keeps what is done; a second run goes on.
+        """
+        temporary = None
+        if folder is None:
+            temporary = tempfile.TemporaryDirectory(prefix="dalembert-study-", ignore_cleanup_errors=True)
+            folder = temporary.name
+        path = Path(folder)
+        parts.arrow()
+        fresh = not (path / provenance.FILE).exists()
+        facts = provenance.claim(path, self.task)
+        task = self.task
+        if facts["samples"] > task.draw.samples:
+            draw = Draw(task.draw.space, facts["samples"], task.draw.method, task.draw.seed)
+            task = Task(task.robot, draw, task.run, task.outputs, task.limit)
+        how = "all rows in one compiled rollout" if self.kind == "motion" else "one call of the function for each row"
+        LOG.info("study of robot %r in %s: %s", task.robot.name, path, how)
+        total = len(task.draw)
+        gaps = parts.missing(path, total)
+        if gaps:
+            _compute(task, path, gaps, total, executor, workers, progress, fresh)
+        return Result(path, task=task, temporary=temporary)
+
+
+def _compute(
+    task: Task,
+    path: Path,
+    gaps: list[parts.Range],
+    total: int,
+    executor: Any,
+    count: int | None,
+    progress: bool | None,
+    fresh: bool,
+) -> None:
+    """The missing rows, each chunk written as soon as it is there."""
+    workers = workers_of(task, executor, count)
+    done = total - sum(end - begin for begin, end in gaps)
+    failed = 0
+    with Progress(f"study of {task.robot.name}", total, "rows", progress) as shown:
+
+        def keep(chunk: Any) -> None:
+            nonlocal done, failed
+            try:
+                parts.write_part(path, chunk)
+            except (DalembertError, OSError) as error:
+                raise DalembertError(
+                    f"{error}. {done} of {total} rows are kept in {path}: make room or restore rights, then run again"
+                ) from None
+            done += chunk.end - chunk.begin
+            failed += sum(map(bool, chunk.failed))
+            shown.show(done, f"{failed} failed" if failed else "")
+
+        pace = Pace(total, workers.count, task.most_rows())
+        work = Work(workers, pace, keep, parts.Meanwhile(path).left, gaps_from(gaps, fresh))
+        try:
+            work.run()
+        except KeyboardInterrupt:
+            text = (
+                f"study: interrupted: {done} of {total} rows are in {path}; the same run again goes on with the others"
+            )
+            raise Interrupted(text, done, Result(path, task=task)) from None
+        finally:
+            workers.close()
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has had at most."""
+    import resource
+    import sys
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def study(
+    robot: Robot,
+    space: Space,
+    run: Any,
+    *,
+    samples: int | None = None,
+    method: str = "random",
+    seed: int = 0,
+    outputs: Sequence[str] | None = None,
+    limit: float | None = None,
+) -> Job:
+    """See `Robot.study`."""
+    if not isinstance(space, Space):
+        raise DalembertError(f"study: space is of type {type(space).__name__}, expected study.Space(name=…)")
+    if samples is None:
+        if space.random:
+            raise DalembertError("study: how many? pass samples=…")
+        samples = 1
+    if limit is not None and not (is_number(limit) and limit > 0.0):
+        raise DalembertError(f"study: limit is {limit!r}, expected a time above 0 [s], or None")
+    names = (outputs,) if isinstance(outputs, str) else None if outputs is None else tuple(outputs)
+    if names is not None and (not names or len(set(names)) < len(names)):
+        raise DalembertError(f"study: outputs is {outputs!r}, expected names, each once")
+    bound = space.bound(robot.model)
+    if isinstance(run, Motion):
+        run.check(robot, bound)
+        if names is not None and set(names) != set(run.names):
+            raise DalembertError(f"study: outputs is {names}, but the motion measures {run.names}: leave outputs out")
+        names = run.names
+    else:
+        check_function(run)
+    for name in names or ():
+        if name in (*bound.axes, *parts.OWN, "drawn"):
+            raise DalembertError(f"study: output {name!r} is the name of an axis, or of a column of every study")
+    return Job(Task(robot, Draw(bound, samples, method, seed), run, names, limit))

@@ -1,0 +1,108 @@
+"""Which axis matters: Sobol's indices of Saltelli's rows, else correlations, each with an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.distributions.counter import uniforms
+from dalembert.distributions.inverse_normal import inverse_normal
+from dalembert.errors import DalembertError
+
+RESAMPLES = 200  # of the bootstrap
+CONFIDENCE = 0.95
+WIDTH = 70  # characters of a table
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Indices of each factor; print it to read it.
+
+    kind "sobol": first, the share of the variance that the factor explains by itself; total, with all its interactions.
+    kind "correlation": first, Pearson's coefficient; total, Spearman's, of ranks. Intervals (n, 2) hold the number with
+    95 %.
+    """
+
+    output: str
+    kind: str
+    factors: tuple[str, ...]
+    first: np.ndarray
+    total: np.ndarray
+    first_interval: np.ndarray
+    total_interval: np.ndarray
+    rows: int
+
+    def __str__(self) -> str:
+        words = ("first order", "total") if self.kind == "sobol" else ("Pearson", "Spearman")
+        long = max(map(len, (*self.factors, "factor")))
+        lines = [f"{self.output}, of {self.rows} rows", f"{'factor':{long}s}  {words[0]:>24s}  {words[1]:>24s}"]
+        for k in np.argsort(-np.abs(self.total)):
+            cells = [
+                f"{x[k]:8.3f} [{interval[k, 0]:6.3f}, {interval[k, 1]:6.3f}]"
+                for x, interval in ((self.first, self.first_interval), (self.total, self.total_interval))
+            ]
+            lines.append(f"{self.factors[k]:{long}s}  {cells[0]:>24s}  {cells[1]:>24s}")
+        return "\n".join(lines)
+
+
+def sobol_indices(output: str, factors: list[str], y: np.ndarray) -> Sensitivity:
+    """First-order and total indices of values y (n, 2 + factors) at A, B and A with each factor of B.
+
+    Saltelli et al. 2010 (first order, estimator b), Jansen 1999 (total); intervals by the bootstrap over points.
+    """
+    good = np.isfinite(y).all(axis=1)
+    y = y[good]
+    if len(y) < 8:
+        raise DalembertError(f"sensitivity: {len(y)} complete points of {output!r}, expected 8 or more: add samples")
+    first, total = _indices(y, np.ones((1, len(y))))
+    picks = (uniforms(0, "bootstrap", 0, RESAMPLES, len(y)) * len(y)).astype(int)
+    weights = np.stack([np.bincount(row, minlength=len(y)) for row in picks]).astype(float)
+    some_first, some_total = _indices(y, weights)
+    tail = 50.0 * (1.0 - CONFIDENCE)
+    one, two = (np.percentile(x, (tail, 100.0 - tail), axis=0).T for x in (some_first, some_total))
+    return Sensitivity(output, "sobol", tuple(factors), first[0], total[0], one, two, y.size)
+
+
+def _indices(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices (m, factors) of m sets of weights (m, n) of the points."""
+    a, b, mixed = y[:, 0], y[:, 1], y[:, 2:]
+    n = weights.sum(axis=1)
+    both = 0.5 * (a + b)
+    mean = weights @ both / n
+    variance = weights @ (0.5 * (a * a + b * b)) / n - mean**2
+    variance = np.where(variance > 0.0, variance, np.nan)
+    # about the mean, which leaves the first-order estimate as it is and takes the large numbers out of it
+    first = weights @ ((b - both.mean())[:, None] * (mixed - a[:, None])) / n[:, None]
+    total = weights @ (0.5 * (a[:, None] - mixed) ** 2) / n[:, None]
+    return first / variance[:, None], total / variance[:, None]
+
+
+def correlations(output: str, factors: list[str], x: np.ndarray, y: np.ndarray) -> Sensitivity:
+    """Pearson's and Spearman's correlation of factors x (n, k) with y (n,), intervals by Fisher's transform."""
+    good = np.isfinite(y) & np.isfinite(x).all(axis=1)
+    x, y = x[good], y[good]
+    if len(y) < 4:
+        raise DalembertError(f"sensitivity: {len(y)} rows with {output!r}, expected 4 or more: add samples")
+    values = [_correlation(x, y), _correlation(_ranks(x), _ranks(y[:, None])[:, 0])]
+    half = inverse_normal(np.array([0.5 + 0.5 * CONFIDENCE]))[0] / np.sqrt(len(y) - 3.0)
+    intervals = []
+    for r in values:
+        z = np.arctanh(np.clip(r, -1.0 + 1e-15, 1.0 - 1e-15))
+        intervals.append(np.tanh(np.stack([z - half, z + half], axis=1)))
+    return Sensitivity(output, "correlation", tuple(factors), values[0], values[1], intervals[0], intervals[1], len(y))
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    x, y = x - x.mean(axis=0), y - y.mean()
+    scale = np.sqrt((x * x).sum(axis=0) * (y @ y))
+    return np.divide(y @ x, scale, out=np.zeros(x.shape[1]), where=scale > 0.0)
+
+
+def _ranks(x: np.ndarray) -> np.ndarray:
+    """Ranks (n, k) of the values in each column; equal ones share the mean of theirs."""
+    ranks = np.empty(x.shape)
+    for k in range(x.shape[1]):
+        _, place, counts = np.unique(x[:, k], return_inverse=True, return_counts=True)
+        ranks[:, k] = (np.cumsum(counts) - 0.5 * (counts - 1))[place]
+    return ranks
