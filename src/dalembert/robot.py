@@ -68,8 +68,9 @@ class Robot:
         self.model = model
         self.import_log: tuple[Finding, ...] = tuple(import_log)
         self._calls: dict[tuple[Quantity, Variant], Call] = {}
-        self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by variant, and by what a caller wrote
-        self._tables: dict[str, dict[str, Any]] = {}  # method → frame → the self of its fast call
+        self._fast: dict[tuple[Quantity, Any], Callable[..., Any]] = {}  # by variant, or places of wrenches
+        self._methods: dict[Quantity, Callable[..., Any]] = {}  # fast calls with all parameters
+        self._led: dict[tuple[Any, ...], Any] = {}  # where these find their code, by variant and by choices
         self._is_traced = False
 
     def _traced(self, model: Model) -> Robot:

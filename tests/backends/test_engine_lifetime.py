@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from backends.expressions import EXPRESSIONS
-from dalembert.backends.llvm import compilation, fastcall, target
+from dalembert.backends.llvm import builtin, compilation, target
 
 DROPPED_IN_CYCLES = """
 import gc
@@ -42,4 +42,4 @@ def test_code_registers_nothing_for_unwinding(expression):
 
 
 def test_the_builtin_registers_nothing_for_unwinding():
-    assert b"eh_frame" not in target.compile_object(fastcall.source())
+    assert b"eh_frame" not in target.compile_object(builtin.source())

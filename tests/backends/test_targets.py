@@ -9,7 +9,7 @@ import pytest
 
 from backends.expressions import EXPRESSIONS
 from dalembert import DalembertError, math
-from dalembert.backends.llvm import emit, fastcall, objects, target
+from dalembert.backends.llvm import builtin, emit, objects, target
 from dalembert.functions import compiled
 from dalembert.graph import Function, trace
 from robust.machines import robot
@@ -76,9 +76,9 @@ def test_nothing_unknown_is_called(name, element, functions):
 def test_the_builtins(name):
     """The fast call takes the functions of Python and NumPy that are given to it, and no others."""
     triple, cpu, features, _ = TARGETS[name]
-    needed = objects.undefined(target.compile_object(fastcall.source(), target.machine(cpu, features, triple)))
-    given = {"dalembert_array_new", "dalembert_vectorcall", "dalembert_float", "dalembert_getitem"}
-    given |= {"dalembert_incref", "dalembert_decref", "dalembert_tuple_new"}
+    needed = objects.undefined(target.compile_object(builtin.source(), target.machine(cpu, features, triple)))
+    given = {f"dalembert_{name}" for name in ("array_new", "set_base", "allocate", "vectorcall", "float", "integer")}
+    given |= {f"dalembert_{name}" for name in ("getitem", "clear_error", "incref", "decref")}
     assert given <= needed <= given | objects.EXPECTED
 
 

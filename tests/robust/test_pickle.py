@@ -104,4 +104,4 @@ def test_calls_of_frames_with_keywords_do_not_pile_up():
     for _ in range(50):
         r.pose(r.neutral(), "tool0", out=out)
     (call,) = r._calls.values()
-    assert len(call.program.on("llvm")._tables) <= 1
+    assert len(call.program.on("llvm")._tables) <= 2  # of the method, and of arrays alone

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.backends.llvm import fastcall
+from dalembert.backends.llvm import fastcall, tables
 from robust import processes
 
 HERE = Path(__file__).parent
@@ -104,7 +104,7 @@ def test_there_is_a_fast_call_here():
 def test_items_of_a_tuple_that_lie_elsewhere(where, monkeypatch):
     assert fastcall._layout_is_known()
     if where != tuple.__basicsize__:
-        monkeypatch.setattr(fastcall, "TUPLE_ITEMS", where)
+        monkeypatch.setattr(tables, "TUPLE_ITEMS", where)
         assert not fastcall._layout_is_known()
 
 

@@ -6,7 +6,8 @@ program as users call it: any array, any batch, checked. Dividing a batch among 
 other libraries (`foreign`) and the key of the disk cache (`identity`) live here and nowhere else.
 
 In the order of reading: `program`, `identity`, `sources` (the package's own code), `registry`; `host` → `batch`,
-`threads`; `device`; `call` → `arguments`, `memory`, `summary`; `foreign` → `jax_operator`, `torch_operator`;
+`threads`; `device`; `call` → `arguments`, `memory`, `summary`; `methods` (fast calls
+with choices); `foreign` → `jax_operator`, `torch_operator`;
 `interruption` (long loops in pieces), `recent` (what is kept for the next call like it), `proof` (what is kept on disk
 beside code), `stages` and `receding` (compiled loops of optimal control), `system` (the machine).
 """
@@ -26,6 +27,7 @@ from .call import Call
 from .identity import code, content
 from .interruption import Interrupted
 from .memory import empty
+from .methods import lead, method
 from .program import Program, Repetition
 from .recent import Recent, RecentSame
 from .registry import backend_names, register_backend, running_on
@@ -48,6 +50,8 @@ __all__ = [
     "is_maskable",
     "is_single",
     "is_traced",
+    "lead",
+    "method",
     "one_line",
     "real_array",
     "register_backend",

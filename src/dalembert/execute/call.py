@@ -54,13 +54,10 @@ class Call:
         threads: int | None = None,
         check: bool = True,
         backend: str | None = None,
-        **others: Any,
+        **named: Any,
     ) -> Any:
-        """The result for these states; see `Robot` for the meaning of the keywords."""
-        if others:
-            raise TypeError(
-                f"{self.name}() has no keyword {next(iter(others))!r}: expected out, threads, check or backend"
-            )
+        """The result for these states, by position or by name; see `Robot` for the meaning of the keywords."""
+        arguments += self._named(len(arguments), named) if named else ()
         if any(is_foreign(a) for a in arguments):
             from .foreign import evaluate
 
@@ -116,22 +113,20 @@ class Call:
             self.operators[key] = CudaKernel(self.program.name, f"{self.program.identity} {key}", build)
         return self.operators[key]
 
-    def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
+    def builtin(self, name: str, doc: str, slow: Callable[..., Any]) -> Callable[..., Any]:
         """The fast call from Python, a short way for arrays of other libraries, and `slow` behind both.
 
-        owner: as in `Kernel.builtin`; without a fast call, it is `slow` itself.
+        Without a fast call, it is `slow` itself.
         """
         if has_32_bits():
             return slow
         short = partial(self._short, slow)
-        fast = self.program.on("llvm").builtin(name, doc, short, owner)
+        fast = self.program.on("llvm").builtin(name, doc, short, list(self.sizes))
         return slow if fast is short else fast
 
-    def named(
-        self, name: str, doc: str, names: dict[str, Any], slow: Callable[..., Any], owner: Any
-    ) -> Callable[..., Any] | None:
-        """The fast call with a name after the inputs, which chooses one of `names`; see `Kernel.named`."""
-        return None if has_32_bits() else self.program.on("llvm").named(name, doc, names, slow, owner)
+    def variant(self, places: Sequence[int], kind: type[tuple] | None, views: Sequence[Any]) -> Any:
+        """The table that leads a fast call with more parameters to this code, or None; see `fastcall.variant`."""
+        return None if has_32_bits() else self.program.on("llvm").variant(places, kind, views)
 
     def _short(self, slow: Callable[..., Any], /, *inputs: Any, **keywords: Any) -> Any:
         """All arguments and nothing else, the first of another library: the plan is known."""
@@ -140,6 +135,19 @@ class Call:
 
             return evaluate(self, inputs, None, None, True)
         return slow(*inputs, **keywords)
+
+    def _named(self, count: int, named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments after the first `count`, given by name, in their order."""
+        names = list(self.sizes)
+        for name in named:
+            if name not in names:
+                raise TypeError(f"{self.name}() has no keyword {name!r}: expected out, threads, check or backend")
+            if name in names[:count]:
+                raise TypeError(f"{self.name}() got multiple values for argument {name!r}")
+        missing = [name for name in names[count:] if name not in named]
+        if missing:
+            raise TypeError(f"{self.name}() misses {', '.join(map(repr, missing))}: expected {', '.join(names)}")
+        return tuple(named[name] for name in names[count:])
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         """The arguments as arrays of real numbers with the right last axes, not copied."""

@@ -18,7 +18,7 @@ from .kinds import NEWTON_EULER, AxesName, ExternalWrenches, Input, Kind, OneFra
 from .live import GROUPS, checked
 from .results import ArrayResult, Shape, result
 
-CONTROLS = ("out", "threads", "check", "backend")  # keywords of the call itself
+CONTROLS = dict.fromkeys(("out", "threads", "check", "backend")).keys()  # keywords of the call itself
 REQUIRED = inspect.Parameter.empty
 
 
@@ -68,6 +68,7 @@ class Definition:
         self.function, self.name, self.shape = function, name or function.__name__, shape
         self.refuses, self.unit_quaternions, self.differentiates = refuses, unit_quaternions, differentiates
         self.in_double, self.singular, self.unbounded = in_double, singular, unbounded
+        self.method: Callable[..., Any] = function  # replaced by what `Robot` has under its name
 
     def __repr__(self) -> str:
         return f"<Quantity {self.name}>"

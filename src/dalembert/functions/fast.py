@@ -1,46 +1,51 @@
-"""Fast calls: the method that replaces a quantity's once it is compiled, and what it checks."""
+"""Calls of a quantity: what is done around the compiled code in Python, and the text that a fast call carries."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.backends.signature import Role
 from dalembert.errors import DalembertError
 from dalembert.execute import is_single
 
-DOUBLE = np.dtype(np.float64)
+from .definition import Parameter
+
+PLAIN = {str, int}  # types of the items of a tuple that is a choice
 
 
-class Unpacked:
-    """The call of a quantity that gives a named tuple; as a method of `owner` it is pickled as that."""
+class Way(NamedTuple):
+    """A way to call a method: what chooses the code, in the order of its search; the places of the code's inputs."""
 
-    def __init__(
-        self, run: Callable[..., Any], unpack: Callable[[Any], Any], method: partial[Any] | None = None, name: str = ""
-    ) -> None:
-        self.run, self.unpack, self.method = run, unpack, method
-        if method is not None:
-            self.__name__, self.__doc__ = name, method.func.__doc__
+    choices: list[Any]
+    places: list[int]
 
-    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        if keywords and self.method is not None:
-            return self.method(*inputs, **keywords)
-        return self.unpack(self.run(*inputs, **keywords))
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """Signature of the method, for help and completion."""
-        return inspect.signature(self.run if self.method is None else self.method)
-
-    def __repr__(self) -> str:
-        return f"<compiled method {self.__name__} of {self.method.args[0]!r}>" if self.method else f"<{self.run!r}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        assert self.method is not None, "only methods are pickled"
-        return getattr, (self.method.args[0], self.__name__)
+def way_of_call(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Way | None:
+    """The way of a call with these values of all parameters; None where the fast call takes none of them."""
+    choices: list[Any] = []
+    places: list[int] = []
+    for k, (name, p) in enumerate(parameters.items()):
+        value, role = values[name], p.kind.role
+        usual = value is p.default
+        if role >= Role.CHOICE and not usual and p.default is not inspect.Parameter.empty:
+            choices.append(k)
+        if role is Role.RECORDS and not usual:
+            assert p.kind.record is not None
+            if type(value) not in (list, tuple) or any(type(each) is not type(p.kind.record.example) for each in value):
+                return None
+            choices += [getattr(each, word) for each in value for word in p.kind.record.words]
+            places += range(len(parameters), len(parameters) + len(value) * len(p.kind.record.vectors))
+        elif role is Role.CHOICE and not usual:
+            if type(value) is not str and not (type(value) is tuple and {*map(type, value)} <= PLAIN):
+                return None
+            choices.append(value)
+        elif role in (Role.ARRAY, Role.SCALAR) or (role is Role.OPTIONAL and not usual):
+            places.append(k)
+    return Way(choices, places)
 
 
 def in_double(name: str, run: Callable[..., Any], state: int) -> Callable[..., Any]:
@@ -70,25 +75,6 @@ def finite(name: str, run: Callable[..., Any], explain: Callable[[np.ndarray], s
         return result
 
     return checked
-
-
-def is_double(x: Any) -> bool:
-    """Whether x is a plain array of float64."""
-    return type(x) is np.ndarray and x.dtype is DOUBLE
-
-
-def with_defaults(
-    fast: Callable[..., Any], defaults: Sequence[np.ndarray], evaluate: Callable[..., Any]
-) -> Callable[..., Any]:
-    """A fast call of the state alone, completed by numbers in double precision; other states go to `evaluate`."""
-
-    def completed(*state: Any) -> Any:
-        for x in state:
-            if not is_double(x):
-                return evaluate(*state)
-        return fast(*state, *defaults)
-
-    return completed
 
 
 def documented(method: Callable[..., Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from dalembert.algorithms import constraint_count
+from dalembert.backends.signature import Record, Role
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import is_single, is_traced, real_array
 from dalembert.interop import is_foreign
@@ -46,7 +47,8 @@ class Kind:
     """A kind of parameter; this one is a choice that may be any hashable value."""
 
     chooses: ClassVar[bool] = True  # whether it selects the code
-    numeric: ClassVar[bool] = False  # whether it has numbers
+    role: ClassVar[Role] = Role.CHOICE  # in fast calls
+    record: ClassVar[Record | None] = None  # of records
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
         """(choice, arrays of numbers) of the value that the caller passed."""
@@ -67,7 +69,7 @@ class Input(Kind):
 
     size: int | str
     configuration: bool = False
-    chooses, numeric = False, True
+    chooses, role = False, Role.ARRAY
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
         request.state.append(value)
@@ -85,7 +87,7 @@ class NumberInput(Kind):
     """A number, or one per state (…); `called`: the name of the input, where the parameter's would be ambiguous."""
 
     called: str | None = None
-    chooses, numeric = False, True
+    chooses, role = False, Role.SCALAR
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
         return None, [column(f"{request.quantity}: {name}", value, request.state)]
@@ -100,7 +102,7 @@ class NumberInput(Kind):
 class PointInput(Kind):
     """A point (…, 3) in a frame; the choice is whether it is another one than the origin."""
 
-    numeric = True
+    role = Role.OPTIONAL
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
         if value is ORIGIN:
@@ -117,7 +119,9 @@ class PointInput(Kind):
 class ExternalWrenches(Kind):
     """Wrenches of the surroundings; the choice is on which frames and along which axes, their vectors are numbers."""
 
-    numeric = True
+    role = Role.RECORDS
+    # an example of which no two fields are the same object
+    record = Record(("frame", "axes"), LOAD, Wrench((1.0,) * 3, (2.0,) * 3, "frame", (3.0,) * 3, "axes"))
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
         external = wrenches(value)

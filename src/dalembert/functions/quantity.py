@@ -9,19 +9,22 @@ and the use inside other traced functions all come from `Quantity.evaluate`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial, wraps
+from functools import cached_property, partial, update_wrapper, wraps
+from inspect import getattr_static
+from types import BuiltinFunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, overload
 
 import numpy as np
 
+from dalembert import execute
+from dalembert.backends.signature import Parameter
 from dalembert.errors import DalembertError
 from dalembert.execute import Call, content, is_traced
 from dalembert.graph import trace
 from dalembert.model import Model
 
 from .definition import REQUIRED, Definition, Variant
-from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
+from .fast import documented, finite, in_double, way_of_call
 from .guards import check_quaternions, first_unbounded, overflow, quaternion_guards
 from .kinds import ExternalWrenches, Input, Request
 from .live import DIVIDING, GROUPS, check_live, with_conditions
@@ -51,13 +54,8 @@ class Keywords(TypedDict, total=False):
 class Quantity(Definition):
     """A quantity and its numbers: compiled for a robot on first use, by its fast call from then on."""
 
-    def __init__(self, function: Callable[..., Any], shape: Shape | dict[str, Shape] | None, **traits: Any) -> None:
-        super().__init__(function, shape, **traits)
-        self.method: Callable[..., Any] = function  # replaced by the method that `quantity` returns
-        self._plain: dict[tuple[Any, ...], bool] = {}
-
     def evaluate(self, robot: Robot, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The result of a call of the method; afterwards its fast call replaces the method."""
+        """The result of a call of the method; afterwards its fast call takes calls with the same choices."""
         values, controls = self.bound(inputs, keywords)
         request, numbers = Request(self.name, robot.model), list[Any]()
         for name, (kind, _, _) in self.parameters.items():
@@ -71,35 +69,43 @@ class Quantity(Definition):
             value = fast(*numbers, **controls)
         else:
             value = self._finished(robot.model, variant, partial(self.run, robot, variant))(*numbers, **controls)
-            if (self, variant) not in robot._calls:  # inside a traced function
+            call = robot._calls.get((self, variant))
+            if call is None:  # inside a traced function
                 return value
-            fast = self._speed_up(robot, variant, len(numbers))
-        if not controls and self._has_plain_options(len(inputs), *keywords):
-            self._remember(robot, inputs, keywords, numbers, fast)
+            builtin = call.builtin(self.name, "", partial(self.run, robot, variant))
+            fast = robot._fast[self, variant] = self._finished(robot.model, variant, builtin)
+        self._lead(robot, variant, values)
         return value
 
-    def _has_plain_options(self, count: int, *keywords: str) -> bool:
-        """Whether a call with `count` inputs and these keywords has all of the state, and beyond it only choices."""
-        key = count, *keywords
-        if key not in self._plain:
-            names = [*self.positional[self.state : count], *keywords]
-            self._plain[key] = count >= self.state and not any(self.parameters[name].kind.numeric for name in names)
-        return self._plain[key]
+    def fast_method(self, robot: Robot, slow: Callable[..., Any]) -> Callable[..., Any]:
+        """The fast call of the method, with `slow` behind it for what it does not take; or `slow` itself."""
+        parameters = [
+            Parameter(name, p.kind.role, p.default, p.default is REQUIRED, p.kind.record)
+            for name, p in self.parameters.items()
+        ]
+        return execute.method(self.name, self._signature, parameters, len(self.positional), slow, robot)
 
-    def _remember(
-        self, robot: Robot, inputs: tuple[Any, ...], keywords: dict[str, Any], numbers: list[Any], fast: Any
-    ) -> None:
-        """Let the method go to the fast call at once when it is called with the same options again."""
-        state, options = inputs[: self.state], inputs[self.state :]
-        if len(numbers) > len(state):  # defaults, which have the precision of the state
-            if not all(is_double(x) for x in numbers):
-                return
-            fast = with_defaults(fast, numbers[len(state) :], partial(self._restated, robot, options, keywords))
-        with suppress(TypeError, ValueError):  # unhashable
-            robot._fast[self, options, *keywords.items()] = fast
+    @cached_property
+    def _signature(self) -> str:
+        return documented(self.method)
 
-    def _restated(self, robot: Robot, options: tuple[Any, ...], keywords: dict[str, Any], *state: Any) -> Any:
-        return self.evaluate(robot, state + options, keywords)
+    def _lead(self, robot: Robot, variant: Variant, values: Mapping[str, Any]) -> None:
+        """Let the fast call of the method take calls with these choices."""
+        builtin = robot._methods.get(self)
+        if not isinstance(builtin, BuiltinFunctionType) or self.singular is not None or self.in_double:
+            return  # there is none, or Python goes over the result
+        way = way_of_call(self.parameters, values)
+        if way is None or (self, *way.choices) in robot._led:
+            return
+        call = robot._calls[self, variant]
+        if len(way.places) != len(call.sizes):  # a parameter of the user's own kind
+            return
+        kind, views = self.result.parts(robot.model, dict(variant.choices))
+        table = robot._led.get((self, variant))
+        table = call.variant(way.places, kind, views) if table is None else table
+        if table is not None:
+            execute.lead(builtin, way.choices, table)
+            robot._led[self, variant] = robot._led[self, *way.choices] = table
 
     def run(self, robot: Robot, variant: Variant, *numbers: Any, **controls: Any) -> Any:
         """The outputs for arrays of numbers, or their expressions if these are traced."""
@@ -157,7 +163,7 @@ class Quantity(Definition):
         if self.in_double:
             run = in_double(self.name, run, self.state)
         unpack = self.result.unpacker(model, choices)
-        return run if unpack is None else Unpacked(run, unpack)
+        return run if unpack is None else lambda *numbers, **controls: unpack(run(*numbers, **controls))
 
     def _trace(self, robot: Robot, variant: Variant, numbers: tuple[Any, ...]) -> Any:
         """The outputs as expressions of traced inputs, for use inside a traced function."""
@@ -211,41 +217,31 @@ class Quantity(Definition):
         call = Call(self.name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
         return call
 
-    def _speed_up(self, robot: Robot, variant: Variant, count: int) -> Callable[..., Any]:
-        """The fast call of a variant, which also replaces the method if it is the default variant."""
-        call = robot._calls[self, variant]
-        builtin = call.builtin(self.name, "", partial(self.run, robot, variant))
-        fast = robot._fast[self, variant] = self._finished(robot.model, variant, builtin)
-        if getattr(type(robot), self.name, None) is not self.method:
-            return fast  # not a method, or a subclass is in charge of it
-        if isinstance(builtin, partial) or self.singular is not None or self.in_double:
-            return fast  # without a fast call, or with post-processing in Python
-        required = [name for name, p in self.parameters.items() if p.kind.chooses and p.default is REQUIRED]
-        if required == ["frame"]:
-            if fast is builtin and count == self.state:
-                self._put_frame_in_place(robot, variant, builtin, call)
-        elif not required and self.name not in robot.__dict__ and variant == self.variant(robot.model):
-            slow = partial(self.method, robot)
-            if isinstance(fast, Unpacked):
-                robot.__dict__[self.name] = Unpacked(builtin, fast.unpack, slow, self.name)
-            else:
-                robot.__dict__[self.name] = call.builtin(self.name, documented(self.method), slow, owner=robot)
-        return fast
 
-    def _put_frame_in_place(self, robot: Robot, variant: Variant, builtin: Any, call: Call) -> None:
-        """Let the method, called with arrays and the name of a frame, go to that frame's fast call."""
-        frame = dict(variant.choices)["frame"]
-        frame = frame[0] if isinstance(frame, tuple) and len(frame) == 1 else frame
-        if not isinstance(frame, str) or variant != self.variant(robot.model, frame=frame):
-            return
-        tables = robot._tables.setdefault(self.name, {})
-        if self.name not in robot.__dict__:
-            slow = partial(self.method, robot)
-            method = call.named(self.name, documented(self.method), tables, slow, robot)
-            if method is None:
-                return
-            robot.__dict__[self.name] = method
-        tables[frame] = builtin.__self__
+class Method:
+    """A quantity as a method: of a robot it is the fast call, of the class the function."""
+
+    def __init__(self, definition: Quantity, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.quantity, self.function = definition, function
+        definition.method = function
+
+    def __call__(self, robot: Robot, /, *inputs: Any, **keywords: Any) -> Any:
+        return self.__get__(robot)(*inputs, **keywords)
+
+    def __get__(self, robot: Robot | None, kind: type | None = None) -> Callable[..., Any]:
+        if robot is None:
+            return self.function
+        fast = robot._methods.get(self.quantity)
+        if fast is None:
+            slow = MethodType(self.function, robot)
+            if robot._is_traced:
+                return slow
+            fast = robot._methods.setdefault(self.quantity, self.quantity.fast_method(robot, slow))
+            name = self.quantity.name
+            if fast is not slow and getattr_static(type(robot), name, None) is self:
+                robot.__dict__[name] = fast  # the next time nothing is asked here
+        return fast
 
 
 @overload
@@ -286,18 +282,10 @@ def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any)
 
         @wraps(function)
         def method(robot: Robot, /, *inputs: Any, **keywords: Any) -> Any:
-            count = definition.state
-            try:
-                fast = robot._fast.get((definition, inputs[count:], *keywords.items()))
-            except (TypeError, ValueError):  # written with something unhashable, such as a list
-                fast = None
-            if fast is None or len(inputs) < count:
-                return definition.evaluate(robot, inputs, keywords)
-            return fast(*inputs[:count])
+            return definition.evaluate(robot, inputs, keywords)
 
         method.quantity = definition  # type: ignore[attr-defined]
-        definition.method = method
-        return method
+        return Method(definition, method)
 
     undeclared = len(shape) == 1 and callable(shape[0])
     return define(shape[0]) if undeclared else define

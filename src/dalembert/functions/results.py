@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.backends.signature import View
 from dalembert.model import Model
 
 from .kinds import dimension
@@ -41,6 +42,10 @@ class ArrayResult:
     def unpacker(self, model: Model, choices: Choices) -> Callable[[Any], Any] | None:
         """The function from the outputs to the caller's result; None: they are the same."""
         return None
+
+    def parts(self, model: Model, choices: Choices) -> tuple[type[tuple] | None, list[View]]:
+        """The named tuple of the caller's result, and where its fields lie in the only output, if that is one."""
+        return None, []
 
 
 class UndeclaredResult(ArrayResult):
@@ -77,6 +82,11 @@ class StackedResult(ArrayResult):
 
         return unpack
 
+    def parts(self, model: Model, choices: Choices) -> tuple[type[tuple], list[View]]:
+        shape = _sizes(self.shape, model, choices)
+        count = len(self.kind._fields)  # type: ignore[attr-defined]
+        return self.kind, [View.dense(k * prod(shape), shape) for k in range(count)]
+
 
 class RowsResult(ArrayResult):
     """A named tuple of vectors (k,) and matrices (m, k), below one another in one array (…, rows, k)."""
@@ -101,6 +111,11 @@ class RowsResult(ArrayResult):
         ]
         return lambda x: tuple.__new__(self.kind, [x[place] for place in places])
 
+    def parts(self, model: Model, choices: Choices) -> tuple[type[tuple], list[View]]:
+        shapes = [_sizes(shape, model, choices) for shape in self.fields.values()]
+        begins = accumulate([0, *map(prod, shapes)])
+        return self.kind, [View.dense(begin, shape) for begin, shape in zip(begins, shapes, strict=False)]
+
 
 class SeparateResult(ArrayResult):
     """A named tuple of arrays, each a separate output; fields None: with the shapes that the algorithm computes."""
@@ -119,6 +134,9 @@ class SeparateResult(ArrayResult):
 
     def unpacker(self, model: Model, choices: Choices) -> Callable[[Any], Any]:
         return lambda x: tuple.__new__(self.kind, x)
+
+    def parts(self, model: Model, choices: Choices) -> tuple[type[tuple], list[View]]:
+        return self.kind, []
 
 
 def result(kind: Any, shape: Shape | dict[str, Shape] | None) -> ArrayResult:

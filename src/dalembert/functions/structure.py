@@ -110,7 +110,7 @@ class Limits(NamedTuple):
         return np.minimum(self.acceleration, self.deceleration)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Wrench:
     """A force [N] and a torque [N·m] of the surroundings on a frame, each (3,) or (…, 3) for a batch.
 

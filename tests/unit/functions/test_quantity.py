@@ -15,7 +15,7 @@ INNER = {"inverse_kinematics_step", "loop_inverse_dynamics"}  # steps of methods
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name not in INNER])
 def test_every_quantity_is_a_method(name):
-    method = vars(Robot)[name]
+    method = getattr(Robot, name)
     assert method is CATALOGUE[name].method and inspect.isfunction(method) and method.__name__ == name
     signature = inspect.signature(method)
     robot, *others = signature.parameters.values()

@@ -10,6 +10,6 @@ In the order of reading:
     compounds: items, visits → handing_over, product     loops and calls inside a function, and their memory
     tiles, rows                    row-major arrays to vectors across states, and back
     compilation, target, objects, kernel     object code, what it needs from outside, and how it is kept and called
-    fastcall → builtin_ir          the call from Python
+    tables, text → arguments → builtin → fastcall     the call from Python
     stages → stages_*              linear-quadratic problems in stages, for optimal control
 """

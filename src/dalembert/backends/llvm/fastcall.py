@@ -1,10 +1,11 @@
 """One call from Python at C speed: a builtin function compiled by LLVM.
 
-CPython calls it with the arguments in a C array (METH_FASTCALL | METH_KEYWORDS). It looks into the NumPy structs, and
-if every argument is an aligned, contiguous float64 (or float32) array of the right shape, one state or a small batch,
-it allocates the result and calls the kernel: about 0.1 µs besides the kernel itself. Anything else goes to a Python
-function, which converts, broadcasts, or raises a clear error. One builtin serves all robots: all differences are in its
-table, the `self` of the builtin. `DALEMBERT_FASTCALL=off` sends every call to the Python function.
+CPython calls it with the arguments in a C array (METH_FASTCALL | METH_KEYWORDS). It takes positional arguments and
+keywords, choices such as a frame and its axes, numbers of Python beside arrays, `out`, `check` and `threads=1`. If the
+arrays are aligned float64 (or float32) of the right shape, one state or a small batch, it allocates the result and
+calls the kernel: about 0.1 µs besides the kernel itself. Anything else goes to a Python function, which converts,
+broadcasts, or raises a clear error. One builtin serves all robots (`builtin` writes it): all differences are in the
+table that is its `self`, and in those of its variants. DALEMBERT_FASTCALL=off sends every call to the Python function.
 """
 
 from __future__ import annotations
@@ -14,64 +15,29 @@ import os
 import sys
 import sysconfig
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dalembert.backends.limits import LARGE_RESULT
+from dalembert.backends.signature import Parameter, Record, View
 from dalembert.errors import DalembertError
 
-from . import builtin_ir
+from . import tables
+from .tables import MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_RECORDS, MAX_VIEWS, VECTORS, Entry, Node, Variant
 
-MAX_INPUTS, MAX_OUTPUTS, MAX_DIMS = 16, 4, 4
 _Word = ctypes.c_size_t
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
-
-# words of the table
-SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, THREADS_KEYWORD, NUMBER_ONE, FAST_LIMIT = range(7)
-OUT_NDIM, OUT_COUNT, OUT_DIMS = range(7, 10)
-KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
-SIZES = KERNELS["float"] + 3
-OUTPUTS = SIZES + MAX_INPUTS  # their number; where there are several, OUT_COUNT is that of all their numbers
-MORE_OUTPUTS, OUT_WORDS = OUTPUTS + 1, 1 + MAX_DIMS  # of each of several, its rank and dimensions
-NAMES, TEXT_TYPE = 2, 3  # of the table of a builtin whose last argument is a name
-
-TUPLE_ITEMS = tuple.__basicsize__  # where the items of a tuple begin: at 24 before Python 3.14, at 32 since
+ELEMENTS = {"double": Variant.KERNELS, "float": Variant.KERNELS + 2}
 SWITCHED_OFF = "it is switched off by DALEMBERT_FASTCALL"
-
-
-def source() -> str:
-    """The IR of the builtin."""
-    words = {
-        "MAX_INPUTS": MAX_INPUTS,
-        "MAX_OUTPUTS": MAX_OUTPUTS,
-        "INPUTS": INPUTS,
-        "OUTPUTS": OUTPUTS,
-        "MORE_OUTPUTS": MORE_OUTPUTS,
-        "OUT_WORDS": OUT_WORDS,
-        "ARRAY_TYPE": ARRAY_TYPE,
-        "OUT_KEYWORD": OUT_KEYWORD,
-        "THREADS_KEYWORD": THREADS_KEYWORD,
-        "NUMBER_ONE": NUMBER_ONE,
-        "FAST_LIMIT": FAST_LIMIT,
-        "OUT_NDIM": OUT_NDIM,
-        "OUT_COUNT": OUT_COUNT,
-        "OUT_DIMS": OUT_DIMS,
-        "DOUBLE": KERNELS["double"],
-        "FLOAT": KERNELS["float"],
-        "SIZES": SIZES,
-        "NAMES": NAMES,
-        "TEXT_TYPE": TEXT_TYPE,
-        "TUPLE_ITEMS": TUPLE_ITEMS,
-        "LARGE_RESULT": LARGE_RESULT,
-    }
-    text = builtin_ir.IR
-    for name, word in words.items():
-        text = text.replace(f" {name}", f" {word}").replace(f"[{name}", f"[{word}")
-    return text
+_CONSTANTS: dict[str, Any] = {
+    "array": np.ndarray, "text": str, "tuple": tuple, "list": list, "float": float, "float64": np.float64, "int": int,
+    "none": None, "true": True, "false": False, "one": 1,
+    "double": np.dtype(np.float64), "single": np.dtype(np.float32),
+    **{name: sys.intern(name) for name in ("out", "threads", "check", "backend")},
+}  # fmt: skip
 
 
 class CallTable(np.ndarray):
@@ -82,6 +48,8 @@ class CallTable(np.ndarray):
 
     keep: list[Any]
     owner: Any = None
+    root: CallTable  # of an entry: the first node
+    behind: dict[Hashable, CallTable]  # of a node
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.owner is None:
@@ -113,48 +81,94 @@ def _method(name: str, doc: str, address: int) -> _MethodDef:
     return _methods.setdefault((name, doc, address), definition)  # atomic: all threads get the one that is kept
 
 
-def make(
+def entry(
     name: str,
     doc: str,
-    sizes: list[int],
-    shapes: list[tuple[int, ...]],
+    parameters: Sequence[Parameter],
+    positional: int,
     slow: Callable[..., Any],
     address: int,
     owner: Any = None,
-) -> tuple[Callable[..., Any], CallTable]:
-    """A builtin over the code at `address`, and the table into which kernels are entered with `enter`.
-
-    The builtin holds the table as its `self`, and the table everything it points to. owner: has it as attribute `name`.
-    """
-    table = np.zeros(MORE_OUTPUTS + MAX_OUTPUTS * OUT_WORDS, np.uint64).view(CallTable)
-    method = _method(name, doc, address)
-    keywords = sys.intern("out"), sys.intern("threads"), 1  # the interpreter's only copies
-    table.keep, table.owner = [slow, keywords], owner
-    table[SLOW], table[INPUTS], table[ARRAY_TYPE] = id(slow), len(sizes), id(np.ndarray)
-    table[OUT_KEYWORD], table[THREADS_KEYWORD], table[NUMBER_ONE] = map(id, keywords)
-    table[OUTPUTS], table[OUT_NDIM], table[OUT_COUNT] = len(shapes), len(shapes[0]), sum(map(prod, shapes))
-    table[OUT_DIMS : OUT_DIMS + len(shapes[0])] = shapes[0]
-    for k, shape in enumerate(shapes):
-        at = MORE_OUTPUTS + k * OUT_WORDS
-        table[at : at + 1 + len(shape)] = len(shape), *shape
-    table[SIZES : SIZES + len(sizes)] = sizes
-    for element, dtype in (("double", np.dtype(np.float64)), ("float", np.dtype(np.float32))):
-        table[KERNELS[element]] = id(dtype)
-        table.keep.append(dtype)
-    return _builtin(method, table), table
-
-
-def make_named(
-    name: str, doc: str, inputs: int, names: dict[str, CallTable], slow: Callable[..., Any], address: int, owner: Any
 ) -> Callable[..., Any]:
-    """A builtin of `count` arrays and a name, which chooses the builtin (its table) that gets the arrays.
+    """A builtin over the code at `address`; the first `positional` parameters may stand without a name.
 
-    address: of the code "named"; names may grow later; unknown names, and keywords, go to `slow`.
+    All its calls go to `slow` until `lead` says where they find their variant. It holds its table as its `self`, and
+    that everything it points to. owner: the object that has it as attribute `name`.
     """
-    table = np.zeros(TEXT_TYPE + 1, np.uint64).view(CallTable)
-    table.keep, table.owner = [slow, names], owner
-    table[SLOW], table[INPUTS], table[NAMES], table[TEXT_TYPE] = id(slow), inputs, id(names), id(str)
+    vectors = MAX_RECORDS * VECTORS if any(each.record for each in parameters) else 0
+    table = np.zeros(Entry.FIRST + Entry.WORDS * (len(parameters) + vectors), np.uint64).view(CallTable)
+    table.owner = owner
+    names = [sys.intern(each.name) for each in parameters]  # the interpreter's only copies: compared by address
+    table.keep = [slow, names, [each.default for each in parameters]]
+    table.root = _node()
+    table[Entry.ROOT] = table.root.ctypes.data
+    table[Entry.SLOW], table[Entry.PARAMETERS], table[Entry.POSITIONAL] = id(slow), len(parameters), positional
+    for k, constant in enumerate(Entry.CONSTANTS, Entry.constant(Entry.CONSTANTS[0])):
+        table[k] = id(_CONSTANTS[constant])
+    for k, (its_name, each) in enumerate(zip(names, parameters, strict=True)):
+        default, layout, mark = 0 if each.required else id(each.default), _layout(each.record), k
+        table.keep += layout, mark
+        begin = Entry.FIRST + k * Entry.WORDS
+        table[begin : begin + Entry.WORDS] = id(its_name), each.role, default, id(mark), layout.ctypes.data
     return _builtin(_method(name, doc, address), table)
+
+
+def _layout(record: Record | None) -> np.ndarray:
+    """Words for the records of a parameter: their type, and where their slots lie."""
+    if record is None:
+        return np.zeros(1, np.uint64)
+    words = (ctypes.c_void_p * (type(record.example).__basicsize__ // 8)).from_address(id(record.example))
+    places = {word: 8 * k for k, word in enumerate(words) if k > 1}
+    names = (*record.words, *record.vectors)
+    slots = [places[id(getattr(record.example, name))] for name in names]
+    return np.array([id(type(record.example)), *slots], np.uint64)
+
+
+def lead(function: Callable[..., Any], choices: Sequence[Hashable], table: CallTable) -> None:
+    """Let calls of a builtin with these choices (the keys of `tables.Node`) use the variant of that table."""
+    node: CallTable = function.__self__.root  # type: ignore[attr-defined]
+    for choice in choices:
+        node = node.behind.setdefault(choice, _node())
+    node.keep.append(table)
+    node[Node.VARIANT] = table.ctypes.data
+
+
+def _node() -> CallTable:
+    table = np.zeros(2, np.uint64).view(CallTable)
+    table.behind = {}
+    table.keep, table[Node.BEHIND] = [], id(table.behind)
+    return table
+
+
+def variant(
+    sizes: Sequence[int],
+    places: Sequence[int],
+    shapes: Sequence[tuple[int, ...]],
+    kind: type[tuple] | None = None,
+    views: Sequence[View] = (),
+) -> CallTable:
+    """The table of a kernel, into which `enter` puts its code.
+
+    sizes: of its inputs; places: their parameters; shapes: of its outputs. kind: of the tuple that a call returns, of
+    the outputs or, where views are given, of these.
+    """
+    table = np.zeros(Variant.WORDS, np.uint64).view(CallTable)
+    several = len(shapes) > 1
+    kind = tuple if kind is None and several else kind
+    table.keep = [kind]
+    table[Variant.INPUTS], table[Variant.OUTPUTS] = len(sizes), len(shapes)
+    table[Variant.NUMBERS], table[Variant.VIEWS] = sum(map(prod, shapes)), len(views)
+    table[Variant.KIND] = 0 if kind is None else id(kind)
+    for k, pair in enumerate(zip(places, sizes, strict=True)):
+        table[Variant.INPUT + 2 * k : Variant.INPUT + 2 * k + 2] = pair
+    for k, shape in enumerate(shapes):
+        begin = Variant.OUTPUT + k * (1 + MAX_DIMS)
+        table[begin : begin + 1 + len(shape)] = len(shape), *shape
+    for k, view in enumerate(views):
+        begin, rank = Variant.VIEW + k * Variant.VIEW_WORDS, len(view.shape)
+        table[begin : begin + 2 + rank] = view.offset, rank, *view.shape
+        table[begin + 2 + MAX_DIMS : begin + 2 + MAX_DIMS + rank] = view.strides
+    return table
 
 
 def _builtin(method: _MethodDef, table: CallTable) -> Callable[..., Any]:
@@ -164,16 +178,16 @@ def _builtin(method: _MethodDef, table: CallTable) -> Callable[..., Any]:
 
 
 def enter(table: CallTable, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
-    """Let the builtin use a kernel ("one" or "batch"); `owner` keeps its code alive."""
+    """Let a variant use the code of a kernel ("one" or "batch"); `owner` keeps it alive."""
     table.keep.append(owner)
-    table[FAST_LIMIT] = max(1, FAST_WORK // max(operations, 1))
-    table[KERNELS[element] + (1 if kind == "one" else 2)] = address
+    table[Variant.LIMIT] = max(1, FAST_WORK // max(operations, 1))
+    table[ELEMENTS[element] + (kind == "batch")] = address
 
 
-def fits(sizes: list[int], shapes: list[tuple[int, ...]]) -> bool:
-    """Whether a function's signature can have a builtin: few inputs, an output of few dimensions or a few arrays."""
+def fits(sizes: Sequence[int], shapes: Sequence[tuple[int, ...]], views: int = 0) -> bool:
+    """Whether a fast call can have such a signature: few inputs, an output of few dimensions or a few arrays."""
     few = 0 < len(sizes) <= MAX_INPUTS and 0 < len(shapes) <= MAX_OUTPUTS and max(map(len, shapes)) <= MAX_DIMS
-    return few and (len(shapes) == 1 or all(shapes))
+    return few and views <= MAX_VIEWS and (len(shapes) == 1 or all(shapes))
 
 
 @cache
@@ -207,14 +221,16 @@ def _addresses() -> dict[str, int]:
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-    api = (ctypes.c_void_p * 100).from_address(get(_multiarray_umath._ARRAY_API, None))
+    api = (ctypes.c_void_p * 300).from_address(get(_multiarray_umath._ARRAY_API, None))
     if api[2] != id(np.ndarray):
         raise ValueError("NumPy's table of functions")
-    addresses: dict[str, Any] = {"dalembert_array_new": api[93]}
+    addresses: dict[str, Any] = {"dalembert_array_new": api[93], "dalembert_set_base": api[282]}
     for ours, theirs in (
         ("dalembert_vectorcall", "PyObject_Vectorcall"),
         ("dalembert_float", "PyFloat_FromDouble"),
-        ("dalembert_tuple_new", "PyTuple_New"),
+        ("dalembert_allocate", "PyType_GenericAlloc"),
+        ("dalembert_integer", "PyLong_AsDouble"),
+        ("dalembert_clear_error", "PyErr_Clear"),
         ("dalembert_getitem", "PyDict_GetItemWithError"),
         ("dalembert_incref", "Py_IncRef"),
         ("dalembert_decref", "Py_DecRef"),
@@ -236,7 +252,7 @@ def warn_if_missing() -> None:
 
 def address(a: np.ndarray) -> int:
     """The address of an array's numbers: a.ctypes.data in a tenth of its time."""
-    return a.ctypes.data if symbols() is None else _Word.from_address(id(a) + 16).value
+    return a.ctypes.data if symbols() is None else _Word.from_address(id(a) + tables.DATA).value
 
 
 def _switched_on() -> bool:
@@ -249,22 +265,25 @@ def _switched_on() -> bool:
 
 
 def _layout_is_known() -> bool:
-    """Read an array's struct at the offsets that the builtin uses and compare with NumPy's own attributes."""
-    a = np.arange(6.0).reshape(2, 3)
+    """Read objects at the offsets that the builtin uses and compare with what Python and NumPy say of them."""
+    a, number = np.arange(6.0).reshape(2, 3)[:, :2], 0.1
     pair = tuple(map(sys.intern, ("out", "threads")))
-    names = tuple(map(id, pair))
 
-    def word(offset: int, type: Any) -> int:
-        return type.from_address(id(a) + offset).value
+    def word(of: Any, offset: int, type: Any = ctypes.c_void_p) -> Any:
+        return type.from_address(id(of) + offset).value
 
-    dims = (ctypes.c_int64 * 2).from_address(word(32, ctypes.c_void_p))
+    def words(address: int, count: int) -> tuple[int, ...]:
+        return tuple((ctypes.c_int64 * count).from_address(address))
+
     return (
-        word(8, ctypes.c_void_p) == id(np.ndarray)
-        and word(16, ctypes.c_void_p) == a.ctypes.data
-        and word(24, ctypes.c_int32) == 2
-        and tuple(dims) == (2, 3)
-        and word(56, ctypes.c_void_p) == id(a.dtype)
-        and word(64, ctypes.c_int32) & 0x501 == 0x501
-        and ctypes.c_ssize_t.from_address(id(pair) + 16).value == 2
-        and tuple(ctypes.c_void_p.from_address(id(pair) + TUPLE_ITEMS + 8 * k).value for k in (0, 1)) == names
+        word(a, tables.TYPE) == id(np.ndarray)
+        and word(a, tables.DATA) == a.ctypes.data
+        and word(a, tables.RANK, ctypes.c_int32) == 2
+        and words(word(a, tables.DIMENSIONS), 2) == a.shape
+        and words(word(a, tables.STRIDES), 2) == a.strides
+        and word(a, tables.DTYPE) == id(a.dtype)
+        and word(a, tables.FLAGS, ctypes.c_int32) & 0x501 == 0x500  # aligned, writeable, not dense
+        and all(word(x, tables.NUMBER, ctypes.c_double) == x for x in (number, np.float64(number)))
+        and word(pair, tables.SIZE, ctypes.c_ssize_t) == 2
+        and words(id(pair) + tables.TUPLE_ITEMS, 2) == tuple(map(id, pair))
     )

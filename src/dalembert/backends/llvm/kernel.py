@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.backends import cache
+from dalembert.backends.signature import Parameter, View
 from dalembert.graph import Function, Loop, uncollected
 from dalembert.progress import Progress
 
-from . import fastcall, target
+from . import builtin, fastcall, target
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
@@ -102,42 +103,40 @@ class LlvmKernel:
         address = engine.get_function_address(kind)
         return MachineCode(_TYPES[kind](address), address, entry.facts["operations"], engine)
 
-    def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
-        """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built.
-
-        owner: the object whose attribute `name` it will be, if any; it is pickled as that.
-        """
-        address = fast_address() if fastcall.fits(self.sizes, self.shapes) else None
-        if address is None:
+    def builtin(self, name: str, doc: str, slow: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+        """The fast call of arrays with these names, with `slow` behind it; `slow` itself where none can be built."""
+        table = self.variant(range(len(names)))
+        address = fast_address()
+        if table is None or address is None:
             return slow
-        function, table = fastcall.make(name, doc, self.sizes, self.shapes, slow, address, owner)
-        with self._lock:
-            self._tables = [weakref.ref(x) for x in (*self._live_tables(), table)]
-            for (kind, element), executable in self._executables.items():
-                fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
+        parameters = [Parameter(each) for each in names]
+        function = fastcall.entry(name, doc, parameters, len(names), slow, address)
+        fastcall.lead(function, (), table)
         return function
 
-    def named(
-        self, name: str, doc: str, names: dict[str, fastcall.CallTable], slow: Callable[..., Any], owner: Any
-    ) -> Callable[..., Any] | None:
-        """The fast call of a function that takes a name after this kernel's inputs; None where none can be built.
-
-        names: from name to the `__self__` of its fast call; entries may be added later.
-        """
-        address = fast_address("named")
-        if address is None:
+    def variant(
+        self, places: Sequence[int], kind: type[tuple] | None = None, views: Sequence[View] = ()
+    ) -> fastcall.CallTable | None:
+        """A table for fast calls of this kernel, which gets its code as it is compiled; see `fastcall.variant`."""
+        lonely = kind is not None and len(self.shapes) == 1 and not views  # a tuple of one array
+        if lonely or not fastcall.fits(self.sizes, self.shapes, len(views)):
             return None
-        return fastcall.make_named(name, doc, len(self.sizes), names, slow, address, owner)
+        table = fastcall.variant(self.sizes, places, self.shapes, kind, views)
+        with self._lock:
+            self._tables = [weakref.ref(x) for x in (*self._live_tables(), table)]
+            for (kind_, element), executable in self._executables.items():
+                fastcall.enter(table, element, kind_, executable.address, executable.operations, executable)
+        return table
 
 
 _fast_lock = threading.Lock()
 
 
-def fast_address(name: str = "call") -> int | None:
-    """Address of a builtin's code; None where it is switched off or the interpreter's layout is another one."""
+def fast_address() -> int | None:
+    """Address of the code of all builtins; None where it is switched off or the interpreter's layout is another one."""
     with _fast_lock:  # of two engines created at once one would be dropped while its address is in use
         engine = _fast_engine()
-    return None if engine is None else engine.get_function_address(name)
+    return None if engine is None else engine.get_function_address("call")
 
 
 @memoize  # which also keeps it alive
@@ -148,9 +147,10 @@ def _fast_engine() -> Any:
         return None
     for name, address in symbols.items():
         target.add_symbol(name, address)
-    name = cache.key("fastcall", fastcall.source(), target.description())
+    text = builtin.source()
+    name = cache.key("fastcall", text, target.description())
     entry = cache.read(name)
     if entry is None:
-        entry = cache.CacheEntry(target.compile_object(fastcall.source()), {})
+        entry = cache.CacheEntry(target.compile_object(text), {})
         cache.write(name, entry)
     return target.load_object(entry.code)
