@@ -69,7 +69,7 @@ ROBOT_COMMANDS = [
     "view",
     "report",
 ]
-COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "bench", "demo"]
+COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "compile", "cache", "bench", "demo"]
 
 
 @pytest.mark.parametrize(

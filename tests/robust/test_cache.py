@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import warnings
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dalembert import cli, load
 from dalembert.backends import cache
 from dalembert.backends.llvm import kernel
 from robust.machines import robot, tree
@@ -183,6 +185,88 @@ def test_full_disk(folder, monkeypatch, function):
     quietly()
     monkeypatch.undo()
     assert not entries(folder), "nothing half-written stays behind"
+
+
+def fill(folder: Path, count: int, size: int) -> list[str]:
+    """Whole entries, the first of them not used for longest."""
+    names = [cache.key(str(k)) for k in range(count)]
+    for k, name in enumerate(names):
+        cache.write(name, cache.CacheEntry(bytes(size), {}))
+        os.utime(folder / name, (1e9 + k, 1e9 + k))
+    return names
+
+
+def test_what_was_not_used_for_longest_goes(folder, monkeypatch):
+    names = fill(folder, 10, 100_000)
+    assert cache.read(names[0]) is not None  # used now
+    assert cache.shrink(0.45) == 6
+    assert {path.name for path in entries(folder)} == {names[0], *names[7:]}
+
+
+def test_a_write_keeps_the_limit(folder, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE_SIZE", "0.5")
+    fill(folder, 2 * cache.OFTEN, 100_000)
+    held = cache.usage()
+    assert held.limit == 0.5 and held.megabytes <= 0.5 + 0.1 * cache.OFTEN
+    cache._bound(folder)
+    assert 0 < cache.usage().megabytes <= 0.5 * cache.ROOM
+
+
+def test_only_entries_are_removed(folder, monkeypatch):
+    """Someone may point the cache at a folder that holds other things."""
+    names = fill(folder, 3, 1000)
+    others = [folder / "notes.txt", folder / ("g" * 64), folder / (".new-" + "a" * 8)]
+    for path in others:
+        path.write_text("mine")
+    (folder / names[0]).unlink()
+    (folder / names[0]).mkdir()
+    assert cache.usage().entries == 2 and cache.shrink(0.0) == 2
+    assert all(path.exists() for path in others), "a new temporary file may be in use"
+    os.utime(others[2], (0, 0))
+    assert cache.usage().entries == 0 and not others[2].exists()
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "nan"])
+def test_a_limit_that_is_none_is_named(folder, monkeypatch, text):
+    monkeypatch.setenv("DALEMBERT_CACHE_SIZE", text)
+    with pytest.warns(UserWarning, match=f"DALEMBERT_CACHE_SIZE is '{text}', expected megabytes"):
+        assert cache.limit() == cache.LIMIT
+
+
+def test_command_shows_checks_and_clears(folder, capsys):
+    names = fill(folder, 3, 1000)
+    (folder / names[1]).write_bytes(b"damaged")
+    assert cli.main(["cache"]) == 0
+    assert "3 programs, 0.0 MB of at most 1000 MB" in capsys.readouterr().out.replace("\n", "")
+    assert cli.main(["cache", "--check", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["damaged"] == [names[1]]
+    assert cli.main(["cache", "--check"]) == 0
+    assert "all programs are whole" in capsys.readouterr().out
+    assert cli.main(["cache", "--clear", "--limit", "3"]) == 2
+    assert cli.main(["cache", "--clear"]) == 0
+    assert "2 programs removed" in capsys.readouterr().out and not entries(folder)
+
+
+def test_command_with_the_cache_off(monkeypatch, capsys):
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+    assert cli.main(["cache", "--clear"]) == 0
+    assert "The cache is off" in capsys.readouterr().out
+
+
+def test_compile_ahead_of_time(folder, compilations, capsys):
+    """A later robot takes all of it from the cache."""
+    assert cli.main(["compile", "2r", "--for", "dynamics, jacobian, rollouts", "--frame", "tool", "--batch"]) == 0
+    shown = capsys.readouterr().out
+    assert "jacobian: " in shown and str(folder) in shown.replace("\n", "")
+    before = len(compilations)
+    r = load("2r")
+    q, v = r.home()
+    r.inverse_dynamics(q, v, v)
+    r.jacobian(np.tile(q, (3, 1)), "tool")
+    r.stepper(step=1e-3)(q, v, v)
+    assert len(compilations) == before
+    assert cli.main(["compile", "2r", "--for", "contat"]) == 2
+    assert "did you mean 'contact'" in capsys.readouterr().err
 
 
 def test_folder_removed_meanwhile(folder, compilations):

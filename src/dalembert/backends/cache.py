@@ -2,27 +2,38 @@
 
 An entry is machine code that will be run, so the directory must belong to this user and be closed to others; entries
 are written to a temporary file and moved into place, carry a checksum, and a damaged one is compiled again with a
-warning. The oldest go when there are more than ENTRIES. `DALEMBERT_CACHE=off` switches the cache off;
-`DALEMBERT_CACHE=/some/folder` moves it.
+warning. Beyond LIMIT those that were not used for longest go. `DALEMBERT_CACHE=off` switches the cache off,
+`DALEMBERT_CACHE=/some/folder` moves it, `DALEMBERT_CACHE_SIZE=200` sets the limit [MB]. `dalembert cache` shows,
+checks, bounds and clears it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import stat
+import time
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
-ENTRIES = 4000  # of some 20 kB each
+MEGABYTE = 1_000_000
+LIMIT = 1000.0  # MB; an entry has 20 kB (one quantity of an arm) to 5 MB (a step of a humanoid with contact)
+ROOM = 0.75  # share of the limit that is left when it was passed, so that not every write looks for more
+OFTEN = 32  # writes between two looks at the size: with 20 000 entries one takes 40 ms
+TEMPORARY = ".new-"
+KEY, HEX = 64, frozenset("0123456789abcdef")  # names of entries: nothing else in a folder is ever removed
+HOUR = 3600.0  # s; a temporary file that old belongs to a process that was killed
 MAGIC = b"dalembert object 2\n"
+
+_writes = count()
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,10 @@ def read(name: str) -> CacheEntry | None:
             if hasattr(os, "getuid") and status.st_uid != os.getuid():
                 warnings.warn(f"{path} belongs to another user and is not used; it is compiled again", stacklevel=2)
                 return None
-            return CacheEntry.unpack(name, file.read())
+            entry = CacheEntry.unpack(name, file.read())
+        with suppress(OSError):  # a read-only folder keeps no order
+            os.utime(path)
+        return entry
     except OSError:
         return None
     except ValueError:
@@ -91,26 +105,104 @@ def write(name: str, entry: CacheEntry) -> None:
 
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=TEMPORARY)
         with os.fdopen(handle, "wb") as file:
             file.write(entry.pack(name))
         os.replace(temporary, folder / name)
-        _prune(folder)
+        if next(_writes) % OFTEN == 0:
+            _bound(folder)
     except OSError:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
 
 
-def _prune(folder: Path) -> None:
-    """Drop the oldest files once there are more than ENTRIES; a dropped kernel is recompiled when needed."""
-    if len(os.listdir(folder)) <= ENTRIES:  # several times faster than to look at each
-        return
-    with os.scandir(folder) as entries:
-        files = [f for f in entries if f.is_file(follow_symlinks=False)]
-    if len(files) > ENTRIES:
-        for file in sorted(files, key=lambda f: f.stat().st_mtime)[: len(files) - ENTRIES * 3 // 4]:
-            with suppress(OSError):  # another process was faster
-                os.unlink(file.path)
+@dataclass(frozen=True)
+class Usage:
+    """Content of the cache folder: entries, their size [MB], the limit [MB]; folder None: the cache is off."""
+
+    folder: Path | None
+    entries: int
+    megabytes: float
+    limit: float
+
+
+def usage() -> Usage:
+    """How much the cache holds."""
+    folder = directory()
+    files = [] if folder is None else _files(folder)
+    return Usage(folder, len(files), sum(size for _, size, _ in files) / MEGABYTE, limit())
+
+
+def limit() -> float:
+    """Largest size of the cache [MB]."""
+    text = os.environ.get("DALEMBERT_CACHE_SIZE", "")
+    try:
+        size = float(text) if text else LIMIT
+    except ValueError:
+        size = math.nan
+    if not size >= 0.0:
+        warnings.warn(f"DALEMBERT_CACHE_SIZE is {text!r}, expected megabytes: {LIMIT:.0f} are used", stacklevel=2)
+        return LIMIT
+    return size
+
+
+def drop_damaged() -> list[str]:
+    """Remove the entries that are not whole, which are compiled again when needed, and return their names."""
+    folder = directory()
+    names = []
+    for path, _, _ in [] if folder is None else _files(folder):
+        try:
+            CacheEntry.unpack(path.name, path.read_bytes())
+        except FileNotFoundError:  # another process was faster
+            continue
+        except (OSError, ValueError):
+            names.append(path.name)
+            _remove(path)
+    return names
+
+
+def shrink(size: float) -> int:
+    """Remove the entries that were not used for longest until `size` [MB] is kept; returns how many went."""
+    folder = directory()
+    return 0 if folder is None else _shrink(_files(folder), size * MEGABYTE)
+
+
+def _bound(folder: Path) -> None:
+    files, most = _files(folder), limit() * MEGABYTE
+    if sum(size for _, size, _ in files) > most:
+        _shrink(files, ROOM * most)
+
+
+def _shrink(files: list[tuple[Path, int, float]], keep: float) -> int:
+    total, gone = sum(size for _, size, _ in files), 0
+    for path, size, _ in sorted(files, key=lambda file: file[2]):
+        if total <= keep:
+            break
+        total, gone = total - size, gone + _remove(path)
+    return gone
+
+
+def _files(folder: Path) -> list[tuple[Path, int, float]]:
+    """Path, bytes and time of last use of each entry; what killed processes left behind is removed."""
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):  # another process removed it
+                status = entry.stat(follow_symlinks=False)
+                if entry.name.startswith(TEMPORARY):
+                    if time.time() - status.st_mtime > HOUR:
+                        _remove(Path(entry.path))
+                elif stat.S_ISREG(status.st_mode) and len(entry.name) == KEY and not set(entry.name) - HEX:
+                    found.append((Path(entry.path), status.st_size, status.st_mtime))
+    return found
+
+
+def _remove(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:  # another process was faster, or the folder is read-only
+        return False
+    return True
 
 
 def directory() -> Path | None:

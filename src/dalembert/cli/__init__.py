@@ -16,7 +16,9 @@ from dalembert.version import __version__
 from . import (
     audit,
     bench,
+    cache,
     compare,
+    compile,
     control,
     convert,
     demo,
@@ -58,6 +60,8 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "excite": excite.run,
     "identify": identify.run,
     "report": report.run,
+    "compile": compile.run,
+    "cache": cache.run,
     "bench": bench.run,
     "demo": demo.run,
 }

@@ -1,0 +1,116 @@
+"""`dalembert compile`: machine code ahead of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from dalembert.backends import cache
+from dalembert.contact import Contact
+from dalembert.errors import unknown
+from dalembert.functions import CATALOGUE
+from dalembert.progress import Progress
+from dalembert.robot import Robot
+
+from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
+
+QUANTITIES = {
+    "dynamics": ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity"),
+    "derivatives": ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
+    "kinematics": ("poses", "center_of_mass", "centroidal_momentum"),
+}
+
+STEP = 1e-3  # s
+
+
+def run(
+    robot: Source,
+    purposes: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            help="dynamics, derivatives, kinematics, simulation, rollouts, contact, or names of quantities, "
+            "separated by commas.",
+        ),
+    ] = "dynamics",
+    batch: Annotated[bool, typer.Option("--batch", help="Quantities for batches too.")] = False,
+    float32: Annotated[bool, typer.Option("--float32", help="Quantities in single precision too.")] = False,
+    frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
+    base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
+    as_json: Json = False,
+) -> int:
+    """Compile what a program will need, so that its first calls take the code from the cache.
+
+    Contact is that of `Contact()` with the default step of 1 ms; other settings are other programs.
+
+    Example: `dalembert compile ur5 --for dynamics,derivatives --batch`
+    """
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    work: dict[str, Callable[[Robot], object]] = {}
+    for purpose in dict.fromkeys(word.strip() for word in purposes.split(",")):
+        if purpose in MOTIONS:
+            work[purpose] = MOTIONS[purpose]
+            continue
+        for name in QUANTITIES.get(purpose, (purpose,)):
+            if name not in CATALOGUE:
+                raise unknown("purpose or quantity", name, [*QUANTITIES, *MOTIONS, *CATALOGUE], "--for")
+            work[name] = _compiled(name, batch, float32, frame)
+    seconds = {}
+    with Progress("compiling", len(work), "programs") as task:
+        for done, (name, compile_it) in enumerate(work.items()):
+            task.show(done, name)
+            begin = time.perf_counter()
+            compile_it(loaded)
+            seconds[name] = time.perf_counter() - begin
+    held = cache.usage()
+    if as_json:
+        print_json({"seconds": seconds, "folder": held.folder, "megabytes": held.megabytes})
+        return 0
+    for name, taken in seconds.items():
+        print(f"{name}: {taken:.2f} s")
+    kept = f"kept in {held.folder} ({held.megabytes:.1f} MB)"
+    print(kept if held.folder else "The cache is off: nothing of it is kept.")
+    return 0
+
+
+def _compiled(name: str, batch: bool, float32: bool, frame: str | None) -> Callable[[Robot], object]:
+    def compile_it(robot: Robot) -> None:
+        for dtype in (np.float64, np.float32) if float32 else (np.float64,):
+            for rows in (False, True) if batch else (False,):
+                robot.compile(name, batch=rows, dtype=dtype, frame=frame)
+
+    return compile_it
+
+
+def _simulation(robot: Robot) -> None:
+    robot.simulate(*robot.home(), duration=1e-3)
+
+
+def _rollouts(robot: Robot) -> None:
+    q, v = robot.home()
+    robot.rollout(np.tile(q, (2, 1)), np.tile(v, (2, 1)), step=STEP, steps=1)
+    robot.stepper(step=STEP)(q, v)
+
+
+def _contact(robot: Robot) -> None:
+    """Compile runs, batches and single steps with rigid contact."""
+    contact = Contact()
+    q, v = robot.home()
+    robot.simulate(q, v, 2 * STEP, contact=contact, step=STEP)
+    robot.rollout(np.tile(q, (2, 1)), np.tile(v, (2, 1)), step=STEP, steps=1, contact=contact)
+    step = robot.stepper(step=STEP, contact=contact)
+    step(q, v)
+    step(q, v, None, step.start(q, v))
+
+
+MOTIONS: dict[str, Callable[[Robot], object]] = {
+    "simulation": _simulation,
+    "rollouts": _rollouts,
+    "contact": _contact,
+}
