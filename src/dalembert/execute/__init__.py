@@ -6,10 +6,10 @@ program as users call it: any array, any batch, checked. Dividing a batch among 
 other libraries (`foreign`) and the key of the disk cache (`identity`) live here and nowhere else.
 
 In the order of reading: `program`, `identity`, `sources` (the package's own code), `registry`; `host` → `batch`,
-`threads`; `device`; `call` → `arguments`, `memory`, `summary`; `methods` (fast calls
-with choices); `foreign` → `jax_operator`, `torch_operator`;
-`interruption` (long loops in pieces), `recent` (what is kept for the next call like it), `proof` (what is kept on disk
-beside code), `stages` and `receding` (compiled loops of optimal control), `system` (the machine).
+`threads`; `device`; `call` → `arguments`, `memory`, `summary`; `methods` (fast calls with choices); `foreign` →
+`jax_operator`, `torch_operator`; `interruption` (long loops in pieces), `recent` (what is kept for the next call like
+it), `proof` (what is kept on disk beside code), `alone` (users' functions known by their own trace), `stages` and
+`receding` (compiled loops of optimal control), `system` (the machine).
 """
 
 from .arguments import (

@@ -59,7 +59,7 @@ class Program:
     ) -> None:
         self.name, self.repetition, self.lanes = name, repetition, lanes
         self.sizes, self.shapes = dict(sizes), dict(shapes)
-        self._step, self._function = step, None
+        self._step, self._function, self._given = step, None, identity
         self._lock = threading.RLock()
         self._prepared: dict[str, tuple[Any, registry.Executable]] = {}
         if identity is None:
@@ -80,7 +80,7 @@ class Program:
 
     def on_lanes(self, lanes: int) -> Program:
         """The same program with so many states computed together."""
-        return Program(self.name, None, self.sizes, self.shapes, self._step, self.repetition, lanes)
+        return Program(self.name, self._given, self.sizes, self.shapes, self._step, self.repetition, lanes)
 
     def on(self, backend: str | None = None) -> Any:
         """The program as prepared by a backend; see `registry.Executable`."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
 
-def proven(statement: str) -> bool:
-    """Whether this or another process proved it; the text must determine all that it depends on."""
+
+def proven(statement: str) -> dict[str, Any] | None:
+    """The facts that this or another process found with the proof, or None; the text must determine all of it."""
     from dalembert.backends import cache
 
-    return cache.read(cache.key("proven", statement)) is not None
+    entry = cache.read(cache.key("proven", statement))
+    return None if entry is None else entry.facts
 
 
-def prove(statement: str) -> None:
-    """Keep that it holds."""
+def prove(statement: str, **facts: Any) -> None:
+    """Keep that it holds, with facts that JSON can hold."""
     from dalembert.backends import cache
 
-    cache.write(cache.key("proven", statement), cache.CacheEntry(b"", {}))
+    cache.write(cache.key("proven", statement), cache.CacheEntry(b"", facts))

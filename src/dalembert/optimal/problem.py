@@ -34,6 +34,7 @@ from .receding import Receding
 from .solver import Solver
 from .stage import Node
 from .terms import Constraint, UserFunction, Weighed
+from .users import Users
 
 if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
@@ -123,6 +124,8 @@ class Problem:
         self._constraints = _optional("constraints", constraints, with_u, self.parameters)
         self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
         self._impact = _optional("impact", impact, (*state, "force"), self.parameters)
+        given = (self._running, self._terminal, self._constraints, self._terminal_constraints, self._impact, self._step)
+        self.users = Users(self, [function for function in given if function is not None])
 
     def __repr__(self) -> str:
         motors = f", motors {self.motors.joints}" if self.motors.joints else ""
@@ -183,7 +186,7 @@ class Problem:
         """Where few nodes leave half a vector empty, the same code for it on half a vector, if it is not long."""
         half, step = lanes() // 2, programs["step"]
         is_empty = half >= 4 and 0 < self.nodes % lanes() <= half and self.nodes <= FEW_NODES
-        if not is_empty or sum(step.function().operations().values()) > LONGEST_REST:
+        if not is_empty or self.node.operations["step"] > LONGEST_REST:
             return programs
         return programs | {"rest": step.on_lanes(half)}
 

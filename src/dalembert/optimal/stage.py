@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert import algorithms, math
 from dalembert.execute import Program
+from dalembert.execute.proof import prove, proven
 from dalembert.graph import Function, Scalar, gradient, linearised, trace
 from dalembert.linear import sparse_product
 
@@ -36,6 +37,7 @@ class Node(TracedNode):
     def __init__(self, problem: Any, is_end: bool) -> None:
         super().__init__(problem, is_end)
         self.role = "the end" if is_end else "a node"
+        self.operations: dict[str, int] = {}  # of each program
         self.rows: Rows = Rows((), ())
         self.names: tuple[str, ...] = ()
         self.bending: list[bool] = []  # of each residual and constraint, whether it depends on the state alone
@@ -171,16 +173,31 @@ class Node(TracedNode):
         return self._program("rates", sizes, self._rated)
 
     def _program(self, name: str, sizes: dict[str, int], compute: Any) -> Program:
+        """A program of the node, without a trace where another process has traced it."""
+
         def traced() -> Function:
             def on_vectors(*vectors: Any) -> dict[str, Any]:
                 return compute(dict(zip(sizes, vectors, strict=True)))
 
             return trace(on_vectors, sizes, f"{name} of {self.role}")
 
-        function = traced()
-        shapes = {output.name: output.shape for output in function.outputs}
-        lanes = 1 if self.is_end else None
-        return Program(f"{name} of {self.role}", None, sizes, shapes, lambda: function, lanes=lanes)
+        known = self.problem.users.known
+        statement = None if known is None else f"{known} {name} of {self.role} {sizes}"
+        facts = None if statement is None else proven(statement)
+        if facts is None:
+            function = traced()
+            facts = {"shapes": {output.name: output.shape for output in function.outputs}}
+            facts |= {"operations": sum(function.operations().values())}
+            if statement is not None and self.problem.users.agree:
+                prove(statement, **facts)
+            else:
+                statement = None
+            step = lambda: function  # noqa: E731
+        else:
+            step = traced
+        self.operations[name] = facts["operations"]
+        shapes = {output: tuple(shape) for output, shape in facts["shapes"].items()}
+        return Program(f"{name} of {self.role}", statement, sizes, shapes, step, lanes=1 if self.is_end else None)
 
     def _advanced(self, x: dict[str, Any], suffix: str = "") -> tuple[np.ndarray, np.ndarray]:
         """q and v along the direction."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute.alone import Alone
 from dalembert.graph import Scalar, TracedValueError
 from dalembert.graph.schedule import depth_first
 
@@ -89,6 +90,7 @@ class UserFunction:
                     f"of your own are named with their size, as in optimal_control(…, {name}=3)"
                 )
         self.names = [name for name in named if name in known]
+        self.alone: Alone | None = None
 
     def number(self, values: Mapping[str, Any]) -> Any:
         """The one number that a function returns."""
@@ -110,7 +112,25 @@ class UserFunction:
             )
         return dict(answer)
 
+    def structure(self, values: Mapping[str, Any]) -> tuple[str, np.ndarray]:
+        """The names, kinds and sizes of its answer, and all numbers of the answer as one vector."""
+        answer = self._answer(values)
+        entries = answer if isinstance(answer, Mapping) else {"": answer}
+        parts = {name: [np.ravel(np.asarray(x, object)) for x in _numbers(entry)] for name, entry in entries.items()}
+        words = [(name, type(entries[name]).__name__, [len(x) for x in part]) for name, part in parts.items()]
+        return repr(words), np.concatenate([np.zeros(0, object), *(x for part in parts.values() for x in part)])
+
     def _called(self, values: Mapping[str, Any]) -> Any:
+        answer = self._answer(values)
+        if self.alone is not None:
+            entries = answer.values() if isinstance(answer, Mapping) else [answer]
+            numbers = [np.ravel(np.asarray(x, object)) for entry in entries for x in _numbers(entry)]
+            given = [values[name] for name in self.names]
+            flat = [y for x in given for y in (x.values() if isinstance(x, Mapping) else [x])]
+            self.alone.compare(np.concatenate([np.zeros(0, object), *numbers]), [y for x in flat for y in x])
+        return answer
+
+    def _answer(self, values: Mapping[str, Any]) -> Any:
         taken = dict(values) if self.takes_all else {n: values[n] for n in self.names}
         try:
             return self.function(**taken)
@@ -123,6 +143,11 @@ class UserFunction:
         except (ValueError, IndexError) as error:  # of NumPy, where dimensions disagree
             sizes = ", ".join(f"{name} {np.shape(x)}" for name, x in taken.items() if not isinstance(x, Mapping))
             raise DalembertError(f"optimal_control: {self.role} fails on {sizes}: {error}") from error
+
+
+def _numbers(entry: Any) -> tuple[Any, ...]:
+    """The arrays of an entry: an expression, or a weight and a residual."""
+    return (entry.expression,) if isinstance(entry, Equal) else entry if isinstance(entry, tuple) else (entry,)
 
 
 def _vector(where: str, x: Any) -> np.ndarray:

@@ -101,11 +101,11 @@ class Stepping:
             return self._known
         step = "step_alone" if alone and self.carried is not None else "step"
         if self._lone is not None:
-            known = f"{self._known} {self._lone.fingerprint} {step}"
-            if proven(known):
+            known = f"{self._known} {self._lone.alone.fingerprint} {step}"
+            if proven(known) is not None:
                 return known
             _ = getattr(self, step)
-            if self._lone.agrees:
+            if self._lone.alone.agrees:
                 prove(known)
                 return known
         traced: Function = getattr(self, step)
