@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert import Robot, Trajectory, load, write_trajectory
 from dalembert.files import replacing
+from dalembert.notebook import figure
 from dalembert.report import write_report
 
 START = np.array([0.0, -np.pi / 2, np.pi / 2, 0.0, np.pi / 2, 0.0])  # rad
@@ -125,12 +126,8 @@ def save_plot(robot: Robot, t: np.ndarray, tau: np.ndarray, out: Path) -> Path |
     """Torque of each joint over time as a PNG; None when matplotlib is not installed."""
     if not find_spec("matplotlib"):
         return None
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    picture = figure(8.0, 5.0)
+    axes = picture.subplots()
     for joint in robot.joints:
         axes.plot(t, tau[:, joint.v], label=joint.name)
     axes.set(xlabel="time [s]", ylabel="torque [N·m]", title="UR5: torques of a 0.5 rad quintic move in 1 s")
@@ -139,5 +136,5 @@ def save_plot(robot: Robot, t: np.ndarray, tau: np.ndarray, out: Path) -> Path |
     out.mkdir(parents=True, exist_ok=True)
     path = out / "ur5_torques.png"
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=130)
+        picture.savefig(temporary, dpi=130)
     return path

@@ -36,12 +36,13 @@ from .functions.structure import (
     Limits,
     body_info,
     frame_info,
-    html_table,
     joint_info,
+    joint_table,
     level_terrain,
     limits,
 )
 from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of, unopposed
+from .notebook import html
 from .rooms import auditing, compiling, equations, optimal, simulation, studies, viewing
 from .version import __version__
 
@@ -96,9 +97,7 @@ class Robot:
 
     def _repr_html_(self) -> str:
         """The view in notebooks: the joints as a table, and how much the import noted."""
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>{html_table(self.model)}"
+        return html(repr(self), *joint_table(self.model))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.import_log)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dalembert.model import Motors
+from dalembert.notebook import html
 
 from .headroom import Headroom
 from .rule import SEVERITIES, Rule, Severity
@@ -204,6 +205,12 @@ class Audit:
         }
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
         return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        columns = ("severity", "where", "what", "cure", "rule")
+        rows = [(f.severity, f.where, f.what, f"accepted: {f.accepted}" if f.accepted else f.cure, f.rule)
+                for f in self.findings]  # fmt: skip
+        return html(f"audit of {self.robot}: {self.summary()}", columns, rows, map(str, self.steps))
 
     def __repr__(self) -> str:
         return f"<Audit of {self.robot!r}: {self.summary()}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dalembert.files import replacing
+from dalembert.notebook import figure
 
 from .report import BATCH, Document, Timings, distinct
 from .study import OURS
@@ -12,17 +13,13 @@ from .study import OURS
 
 def save(document: Document, path: Path) -> None:
     """Write a PNG. Needs matplotlib (`pip install "dalembert[plot]"`)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     rows, timings = document["timings"], Timings(document["timings"])
     functions, robots = distinct(rows, "function"), distinct(rows, "robot")
     systems = [name for name in distinct(rows, "system") if name != OURS]
     series = [(f"{OURS}, one call", OURS, "call", 1), (f"{OURS}, batch of {BATCH}", OURS, "batch", BATCH)]
     series += [(f"{name}, one call", name, "call", 1) for name in systems]
-    figure = Figure(figsize=(11, 1 + 2.2 * len(functions)), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(len(functions), 1, sharex=True, squeeze=False)[:, 0]
+    picture = figure(11.0, 1 + 2.2 * len(functions))
+    panels = picture.subplots(len(functions), 1, sharex=True, squeeze=False)[:, 0]
     for panel, function in zip(panels, functions, strict=True):
         for k, (label, system, mode, batch) in enumerate(series):
             measured = [timings.get(robot, function, mode, batch, system=system) for robot in robots]
@@ -36,6 +33,6 @@ def save(document: Document, path: Path) -> None:
         panel.set_xticks(range(len(robots)), robots)
         panel.grid(axis="y", which="both", alpha=0.25)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=len(series), fontsize="small", loc="outside upper center")
+    picture.legend(handles, labels, ncols=len(series), fontsize="small", loc="outside upper center")
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=130)
+        picture.savefig(temporary, dpi=130)

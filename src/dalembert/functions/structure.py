@@ -185,18 +185,14 @@ def level_terrain(model: Model) -> HeightField | None:
     return None
 
 
-def html_table(model: Model) -> str:
-    """The joints of a model as an HTML table, for notebooks: names are escaped, angles are in degrees."""
-    from html import escape
-
+def joint_table(model: Model) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Heads and rows of a table of a model's joints, for notebooks; angles are in degrees."""
     rows = []
     for index, body in enumerate(model.bodies):
         if body.joint.nv:
             joint = joint_info(model, index)
-            cells = [joint.name, _kind(joint), joint.parent, joint.child, _range(joint), f"{body.inertia.mass:.4g}"]
-            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
-    heads = "".join(f"<th>{head}</th>" for head in ("joint", "kind", "parent", "child", "range", "mass [kg]"))
-    return f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+            rows.append((joint.name, _kind(joint), joint.parent, joint.child, _range(joint), body.inertia.mass))
+    return ("joint", "kind", "parent", "child", "range", "mass [kg]"), rows
 
 
 def _kind(joint: JointInfo) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.notebook import html
 from dalembert.robot import Robot
 
 from . import least_squares
@@ -236,6 +237,17 @@ class Fit:
         """RMS of what the robot found leaves over of the fitted torques, in percent of them."""
         left = self.data.residuals(self.columns.written(self.x)).sum()
         return float(100.0 * np.sqrt(left / max(self.data.torque_squares.sum(), 1e-300)))
+
+    def _repr_html_(self) -> str:
+        before, half = self.base.matrix @ self.columns.prior(), np.diff(self.interval)[:, 0] / 2.0
+        rows = [
+            (group, before[k], self.base_values[k], half[k] if seen else "not seen in these logs")
+            for k, (group, seen) in enumerate(zip(self.base.groups, self.seen, strict=True))
+        ]
+        hidden = [f"no motion shows: {', '.join(self.base.unseen)}"] if self.base.unseen else []
+        return html(
+            repr(self), ("base parameter", "before", "after", "± 95 %"), rows, [*map(str, self.doubts), *hidden]
+        )
 
     def __repr__(self) -> str:
         return f"<Fit of {self.columns.robot.name!r}, {self.method}: {self._share():.2f} % left over>"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.audit.verdicts import LIMIT, PASSED, Verdict, overall, rms, verdicts
+from dalembert.notebook import html
 from dalembert.robot import Robot
 
 EXPLAINED = 0.2  # share of the residual that temperature must explain to be named
@@ -130,6 +131,11 @@ class Validation:
             )
         lines += [str(each) for each in self.warming if each.explained > EXPLAINED]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        columns = ("joint", "verdict", "torque, RMS", "left over", "left by the model before", "noise", "why")
+        rows = [(v.joint, v.status, v.torque, v.left, v.before, v.noise, v.why) for v in self.verdicts]
+        return html(repr(self), columns, rows, (str(each) for each in self.warming if each.explained > EXPLAINED))
 
     def __repr__(self) -> str:
         return f"<Validation: {self.total_percent:.2f} % left over, {self.status}>"

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Model
+from dalembert.notebook import figure
 from dalembert.robot import Robot
 
 CLOSED = 1e-11  # [m, rad]
@@ -130,18 +131,18 @@ class Sweep:
 
     def plot(self, *points: str) -> Any:
         """A matplotlib figure: curves of points in the x-y plane, or all coordinates and their slopes."""
-        import matplotlib.pyplot as plt
-
         model = self.robot.model
         if points:
-            figure, axes = plt.subplots(figsize=(5.0, 5.0))
+            picture = figure(5.0, 5.0)
+            axes = picture.subplots()
             for point in points:
                 curve = self.path(point)
                 axes.plot(curve[:, 0], curve[:, 1], label=point)
             axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title=f"{self.robot.name}: coupler curves")
             axes.legend()
-            return figure
-        figure, panels = plt.subplots(2, 1, figsize=(7.0, 6.0), sharex=True)
+            return picture
+        picture = figure(7.0, 6.0)
+        panels = picture.subplots(2, 1, sharex=True)
         for body in model.independent:
             if body.joint.nv == 1:
                 panels[0].plot(self.values, self.q[:, body.q][:, 0], label=body.joint.name)
@@ -149,7 +150,7 @@ class Sweep:
         panels[0].set(ylabel="coordinate [rad, m]", title=f"{self.robot.name} over {self.joint}")
         panels[1].set(xlabel=f"{self.joint} [rad, m]", ylabel=f"slope in {self.joint}")
         panels[0].legend()
-        return figure
+        return picture
 
 
 def sweep(robot: Robot, joint: str, values: Any, start: Any = None) -> Sweep:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.notebook import figure
 from dalembert.robot import Robot
 
 from .motion import Motion
@@ -18,10 +18,6 @@ LEGEND = 14
 
 def plot(motion: Motion, robot: Robot | None = None) -> Any:
     """A figure with q, v and a over time; limits of position and velocity as thin dashed lines."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DalembertError("plot needs matplotlib: pip install 'dalembert[plot]'") from None
     mover = robot if robot is not None else motion.robot
     if mover is not None:
         motion.of(mover, "plot")
@@ -30,8 +26,8 @@ def plot(motion: Motion, robot: Robot | None = None) -> Any:
     names = freedom_names(mover, motion.nv)
     coordinates = names if motion.nq == motion.nv or mover is None else mover.model.coordinate_names
     units = _units(mover)
-    figure = Figure(figsize=(9.0, 7.0), layout="constrained")
-    panels = figure.subplots(3, 1, sharex=True)
+    picture = figure(9.0, 7.0)
+    panels = picture.subplots(3, 1, sharex=True)
     for axes, values, label, rate in zip(panels, state, "qva", ("", "/s", "/s²"), strict=True):
         curves = coordinates if label == "q" else names
         for k, name in enumerate(curves):
@@ -44,8 +40,8 @@ def plot(motion: Motion, robot: Robot | None = None) -> Any:
     if motion.nv <= LEGEND:
         panels[0].legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     panels[-1].set_xlabel("t [s]")
-    figure.suptitle(motion.title if mover is None else f"{mover.name}, {motion.title}")
-    return figure
+    picture.suptitle(motion.title if mover is None else f"{mover.name}, {motion.title}")
+    return picture
 
 
 def _units(robot: Robot | None) -> str:

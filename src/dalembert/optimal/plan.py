@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.logs import Trajectory, write_trajectory
 from dalembert.motion import PolynomialMotion, via
+from dalembert.notebook import html
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -39,6 +40,13 @@ class Plan:
     why: str
     durations: np.ndarray = field(repr=False)  # (nodes,) of each step [s]; 0 at impacts
     unknowns: dict[str, np.ndarray] = field(default_factory=dict)  # values of the parameters that the plan has chosen
+
+    def _repr_html_(self) -> str:
+        state = "converged" if self.converged else f"not converged: {self.why}"
+        heading = f"{self.problem.robot.name}: {state} after {self.iterations} iterations"
+        rows = [*self.costs.items(), ("all costs", self.cost), ("largest violation", self.violation)]
+        rows += [(f"{name}[{k}]", x) for name, values in self.unknowns.items() for k, x in enumerate(values)]
+        return html(heading, ("", "value"), [*rows, ("duration [s]", float(self.t[-1]))])
 
     @cached_property
     def t(self) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
 from dalembert.model import Model
+from dalembert.notebook import figure
 from dalembert.sim.run.plot import COLUMN, FORCES, LEGEND, style
 from dalembert.sim.run.plot import names as curve_names
 
@@ -20,13 +20,9 @@ NEAR = 0.3  # of a curve's range: limits farther away would flatten it
 
 def plot(plan: Plan) -> Any:
     """A figure: q, v and u over time with the limits that are kept, and the costs by name."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DalembertError("plot needs matplotlib: pip install 'dalembert[plot]'") from None
     problem, model = plan.problem, plan.problem.robot.model
-    figure = Figure(figsize=(9.0, 9.0), layout="constrained")
-    panels = figure.subplots(4, 1, height_ratios=(3, 3, 3, 2))
+    picture = figure(9.0, 9.0)
+    panels = picture.subplots(4, 1, height_ratios=(3, 3, 3, 2))
     rates = [f"{unit}/s" for unit in model.freedom_units]
     ranges = problem.ranges
     _curves(panels[0], "q", plan.t, plan.q, curve_names(model, "q"), model.coordinate_units, ranges.get("position"))
@@ -40,8 +36,8 @@ def plot(plan: Plan) -> Any:
     panels[3].set_xlabel("cost over the whole plan (no unit)")
     panels[3].grid(alpha=0.3, axis="x")
     state = "converged" if plan.converged else "not converged"
-    figure.suptitle(f"{problem.robot.name}: cost {plan.cost:.6g}, {state} after {plan.iterations} iterations")
-    return figure
+    picture.suptitle(f"{problem.robot.name}: cost {plan.cost:.6g}, {state} after {plan.iterations} iterations")
+    return picture
 
 
 def _control_units(plan: Plan, model: Model) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import notebook
 from dalembert.audit.closed import ClosedManifold, motors
-from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
 from dalembert.robot import Robot
 from dalembert.sim.run.plot import COLUMN, style
@@ -20,13 +20,7 @@ GRID = 61
 
 def figure(width: float, height: float, **layout: Any) -> tuple[Any, Any]:
     """A matplotlib figure without a display, and its axes."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DalembertError("figures need matplotlib: pip install 'dalembert[plot]'") from None
-    picture = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(picture)
+    picture = notebook.figure(width, height)
     return picture, picture.subplots(**layout)
 
 

@@ -17,6 +17,7 @@ from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError, is_number
 from dalembert.logs import Trajectory
 from dalembert.motion import Motion
+from dalembert.notebook import html
 from dalembert.robot import Robot
 
 from .choice import Drive, choose
@@ -77,6 +78,17 @@ class Sizing:
                 lines.append(f"    {self.choice(row.joint)}")
         lines.append(f"  Coriolis over gravity: {self.coriolis:.3g}, {self.coriolis_class}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        heading = str(self).partition("\n")[0]
+        columns = ("joint", "needed", "gravity", "dynamic", "RMS", "limit", "unit", "speed", "power [W]", "verdict")
+        rows = [
+            (r.joint, r.needed, r.gravity, r.dynamic, r.rms, r.limit, r.unit, r.speed, r.power, r.verdict)
+            for r in self.rows
+        ]
+        remarks = [*self.motions, f"Coriolis over gravity: {self.coriolis:.3g}, {self.coriolis_class}"]
+        remarks += [self.choice(row.joint) for row in self.rows if row.joint in self.nearest]
+        return html(heading, columns, rows, [*remarks, *self.notes])
 
     def choice(self, joint: str) -> str:
         """The drive of a joint in words."""

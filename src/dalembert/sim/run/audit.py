@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.notebook import html
+
 from ..integrators.catalogue import INTEGRATORS, TIME_STEPPING
 from .run import Run
 
@@ -36,6 +38,10 @@ class EnergyAudit(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<EnergyAudit: {' '.join(self.text.split())}>"
+
+    def _repr_html_(self) -> str:
+        heading, *lines = self.text.splitlines()
+        return html(heading, remarks=(line.strip() for line in lines))
 
 
 def audit(run: Run) -> EnergyAudit:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.collision.witness import FAR
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
-from dalembert.errors import DalembertError
+from dalembert.notebook import figure
 
 from ..system.turning import SAFE
 
@@ -166,17 +166,13 @@ class Contacts:
 
     def plot(self) -> Any:
         """A matplotlib figure: gaps, normal forces, and shares of the friction, of the points that ever push."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise DalembertError("plot needs matplotlib: pip install 'dalembert[plot]'") from None
         from .plot import style
 
         pushing = np.flatnonzero((self.normal_force > 0.0).any(axis=0))
         if len(pushing) > NAMED:
             pushing = pushing[np.argsort(-self.normal_force[:, pushing].max(axis=0))]
-        figure = Figure(figsize=(9.0, 7.2), layout="constrained")
-        panels = figure.subplots(3, 1, sharex=True)
+        picture = figure(9.0, 7.2)
+        panels = picture.subplots(3, 1, sharex=True)
         gap = 1e3 * np.where(self.gap < 0.5 * FAR, self.gap, np.nan)
         curves = (("gap [mm]", gap), ("normal force [N]", self.normal_force), ("|F_t| / µ F_n", self.ratio))
         for axes, (label, values) in zip(panels, curves, strict=True):
@@ -186,9 +182,9 @@ class Contacts:
             axes.grid(alpha=0.3)
         if len(pushing):
             lines = panels[0].get_lines()[:NAMED]
-            figure.legend(handles=lines, fontsize="small", ncols=4, loc="outside lower center")
+            picture.legend(handles=lines, fontsize="small", ncols=4, loc="outside lower center")
         panels[-1].set_xlabel("t [s]")
-        return figure
+        return picture
 
     def __repr__(self) -> str:
         touched = int((self.normal_force > 0.0).any(axis=0).sum()) if len(self.t) else 0

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import unknown
 from dalembert.model import Model
+from dalembert.notebook import figure
 
 from .run import Run
 
@@ -25,23 +26,19 @@ LETTERS = {"v": {"rad": "ω", "m": "v"}, "tau": {"rad": "τ", "m": "F"}}  # of j
 
 def plot(run: Run, what: str | tuple[str, ...] | None) -> Any:
     """A figure with one panel for each of "q", "v", "tau", "energy"."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DalembertError("plot needs matplotlib: pip install 'dalembert[plot]'") from None
     if what is None:
         what = tuple(name for name in PANELS if name != "tau" or run.tau.any())
     what = (what,) if isinstance(what, str) else tuple(what)
     for name in what:
         if name not in PANELS:
             raise unknown("panel", name, PANELS, "plot")
-    figure = Figure(figsize=(9.0, 2.6 * len(what)), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(len(what), 1, sharex=True))
+    picture = figure(9.0, 2.6 * len(what))
+    panels = np.atleast_1d(picture.subplots(len(what), 1, sharex=True))
     for axes, name in zip(panels, what, strict=True):
         _panel(axes, run, name)
     panels[-1].set_xlabel("t [s]")
-    figure.suptitle(f"{run.robot}, {run.settings['integrator']}")
-    return figure
+    picture.suptitle(f"{run.robot}, {run.settings['integrator']}")
+    return picture
 
 
 def style(k: int) -> dict[str, str]:

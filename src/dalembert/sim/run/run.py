@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.notebook import html
 
 from .ledger import EnergyLedger
 
@@ -57,6 +58,15 @@ class Run:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
         unfinished = f", {self.unfinished.split(' at t =')[0]}" if self.unfinished else ""
         return f"<Run of {self.robot!r}: {len(self.t)} times, {span}, {self.settings['integrator']}{unfinished}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for k, name in enumerate(self.freedoms if len(self.t) else ()):
+            v, tau = np.abs(self.v[:, k]).max(), np.abs(self.tau[:, k])
+            rows.append((name, v, tau.max(), np.sqrt(np.mean(tau**2))))
+        columns = ("freedom", "largest speed", "largest torque or force", "RMS of it")
+        events = (f"t = {event.t:g} s: {event.name}" for event in self.events)
+        return html(repr(self), columns, rows, [*events, *self.log])
 
     def __len__(self) -> int:
         return len(self.t)
