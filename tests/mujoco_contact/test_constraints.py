@@ -343,8 +343,6 @@ def test_a_number_for_friction_takes_the_place_of_the_files(rng: np.random.Gener
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(DalembertError, match="pairs='file' belongs to model='mujoco'"):
-        Contact(pairs="file")
     twin = Twin(scene("", FLOOR.format("") + BODY.format(0.1, SHAPES["sphere"], "")))
     with pytest.raises(DalembertError, match="does not take the constraints of Contact"):
         twin.robot.stepper(1e-3, "implicit-midpoint", contact=SOFT)
