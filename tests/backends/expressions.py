@@ -22,7 +22,7 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, np.pi / 2, -np.pi, 12345.678, -
 class Expression:
     """A function of named vectors. values: where it is evaluated. loop: carry, sequence, record and so on of a Loop.
 
-    passes: of that loop. inner: passes of repetitions inside, as far as errors grow with them.
+    passes: of that loop. inner: passes of repetitions inside, as far as errors grow with them, or for long sums.
     """
 
     name: str
@@ -163,6 +163,13 @@ def _block_product(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
     return {"C": C, "D": C[:3, :4] @ C[:4, :2] / 400.0, "E": math.sin(C[0, 0])}
 
 
+def _network(x: np.ndarray) -> dict[str, Any]:
+    """Large matrices of constants, one of which float32 holds exactly; and their slopes."""
+    y = math.product(WEIGHTS[0], x)
+    z = math.product(WEIGHTS[1], math.map(lambda y: {"y": math.tanh(y)}, {"y": y})["y"])
+    return {"y": y[::-1], "z": z, "slope": gradient(math.sin(z[0]) + z[-1] * z[1], x[:3])}
+
+
 def _far_conditions(x: np.ndarray) -> dict[str, Any]:
     """Conditions made at the start and used again after thousands of operations."""
     conditions = [x[i] < x[i + 1] for i in range(len(x) - 1)]
@@ -272,6 +279,10 @@ def _settling(x: np.ndarray, c: np.ndarray) -> dict[str, Any]:
 GRID = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # equal distances, exactly
 UNEVEN = np.array([-1.9, -1.0, -0.5, 0.1, 0.5, 1.7])
 CURVE = np.array([0.5, -1.25, 2.0, 0.75, 0.5])
+WEIGHTS = (
+    np.cos(np.arange(3132.0)).reshape(108, 29) / 16.0,
+    np.sin(np.arange(3996.0)).astype(np.float32).reshape(37, 108) / 16.0,
+)
 FIELD = np.cos(np.add.outer(GRID, 2.0 * UNEVEN))
 
 
@@ -440,6 +451,7 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("chain", {"x": 3, "y": 5}, _chain),
     Expression("product", {"a": 196, "b": 196}, _product),
     Expression("block_product", {"a": 340, "b": 460}, _block_product),
+    Expression("network", {"x": 29}, _network, inner=8),
     Expression("far_conditions", {"x": 6}, _far_conditions),
     Expression("table", {"x": 2}, _table, "special"),
     Expression("interpolated", {"x": 2}, _interpolated),

@@ -18,14 +18,16 @@ from dalembert.graph.calls import Called
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.visit import Visited
+from dalembert.graph.weighted import Weighted
 
 
 @dataclass(frozen=True)
 class ArrayMath:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
 
-    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends. take_rows(x,
-    index): row index (*batch,) of x (*batch, rows, size), as floats. flip: the first axis turned around.
+    numbers(x, like): a NumPy array as one of the library. take(numbers, index, like): of a NumPy array, those at
+    indices that are floats and within its ends. take_rows(x, index): row index (*batch,) of x (*batch, rows, size), as
+    floats. flip: the first axis turned around.
 
     scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
     sequences and records are dicts of arrays with the passes as first axis.
@@ -41,6 +43,7 @@ class ArrayMath:
     moveaxis: Callable[[Any, int, int], Any]
     scan: Callable[..., tuple[Any, Any]]
     repeat: Callable[..., Sequence[Any]]
+    numbers: Callable[[np.ndarray, Any], Any]
     take: Callable[[np.ndarray, Any, Any], Any]
     take_rows: Callable[[Any, Any], Any]
     flip: Callable[[Any], Any]
@@ -179,6 +182,13 @@ def _scanned(library: ArrayMath, scanned: Scanned, arguments: Sequence[Any], lik
     return [x for k in range(width + scanned.sizes.record) for x in list(records[str(k)])[order]]
 
 
+def _weighted(library: ArrayMath, weighted: Weighted, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """The entries of W x."""
+    batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
+    y = library.stack([library.broadcast(x, batch) for x in arguments]) @ library.numbers(weighted.W.T, like)
+    return [y[..., k] for k in range(weighted.size)]
+
+
 def _visited(library: ArrayMath, visited: Visited, arguments: Sequence[Any], like: Any) -> list[Any]:
     """The table and the carry at the end, then rows of the records."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
@@ -223,4 +233,5 @@ COMPOUNDS: dict[type, Callable[..., list[Any]]] = {
     Repeated: _repeated,
     Scanned: _scanned,
     Visited: _visited,
+    Weighted: _weighted,
 }

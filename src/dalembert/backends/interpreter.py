@@ -18,6 +18,7 @@ from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
 from dalembert.graph.visit import Visited
+from dalembert.graph.weighted import Weighted
 from dalembert.math.tables import taken
 
 Arrays = dict[str, np.ndarray]
@@ -143,6 +144,12 @@ def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
     return [x for row in columns for x in row]
 
 
+def _weighted(weighted: Weighted, arguments: list[Any], dtype: Any) -> list[Any]:
+    """The entries of W x."""
+    x = np.stack(np.broadcast_arrays(*arguments), axis=-1)
+    return list(np.moveaxis(x @ weighted.W.T.astype(dtype), -1, 0))
+
+
 def _visited(visited: Visited, arguments: list[Any], dtype: Any) -> list[Any]:
     """The table and the carry at the end, then rows of the records."""
     parts, s = visited.split(list(np.broadcast_arrays(*arguments))), visited.sizes
@@ -179,6 +186,7 @@ COMPOUNDS: dict[type, Callable[..., list[Any]]] = {
     Repeated: _repeated,
     Scanned: _scanned,
     Visited: _visited,
+    Weighted: _weighted,
 }
 
 

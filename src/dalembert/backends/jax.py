@@ -75,6 +75,7 @@ def _library() -> ArrayMath:
         scan=scan,
         repeat=repeat,
         flip=lambda x: jnp.flip(x, 0),
+        numbers=lambda x, like: jnp.asarray(x, like.dtype),
         take=lambda numbers, index, like: jnp.asarray(numbers, like.dtype)[index.astype(int)],
         take_rows=lambda x, index: jnp.take_along_axis(x, index.astype(int)[..., None, None], -2)[..., 0, :],
     )

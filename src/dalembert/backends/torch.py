@@ -73,6 +73,7 @@ def _library() -> ArrayMath:
         scan=scan,
         repeat=repeat,
         flip=lambda x: torch.flip(x, (0,)),
+        numbers=lambda x, like: torch.tensor(x, dtype=like.dtype, device=like.device),
         take=lambda numbers, index, like: torch.tensor(numbers, dtype=like.dtype, device=like.device)[index.long()],
         take_rows=lambda x, index: torch.take_along_dim(x, index.long()[..., None, None], -2)[..., 0, :],
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .weighted import weighted
+
 if TYPE_CHECKING:
     from .scalar import Graph, Scalar
 
@@ -25,7 +27,14 @@ class Block:
 
 
 def product(graph: Graph, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B as an array of traced scalars."""
+    """A B as an array of traced scalars; a large A of finite numbers with a vector B is one node, see `Weighted`."""
+    if np.ndim(B) == 1:
+        W = np.asarray(A)
+        if W.dtype != object and W.size > STRAIGHT and np.isfinite(W).all():
+            y = np.empty(len(W), object)
+            y[:] = weighted(graph, W, list(B))
+            return y
+        return A @ B
     A, B = _nodes(graph, A), _nodes(graph, B)
     block = Block(A, B)
     if len(A) * sum(map(len, block.rows)) <= STRAIGHT:

@@ -15,9 +15,10 @@ from dalembert.errors import unknown
 from dalembert.files import write_text
 from dalembert.graph import Function, Loop
 
-from .body import PART, CBody, block, declaration
+from .body import PART, CBody
 from .names import CParameter, function_identifier, identifier, parameters
 from .program import TOLERANCE, check_program
+from .text import block, declaration
 
 __all__ = ["PART", "TOLERANCE", "CSource", "emit", "write"]
 

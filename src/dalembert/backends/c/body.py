@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import ClassVar
 
-import numpy as np
-
 from dalembert.graph import Function, Scalar
 from dalembert.graph.calls import Called
 from dalembert.graph.compound import Compound
+from dalembert.graph.lookup import Table
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first, without_slopes
 from dalembert.graph.sinking import sunk
 from dalembert.graph.visit import Visited
+from dalembert.graph.weighted import Weighted
 
 from .names import CParameter
+from .text import block, declaration, literal, table_of
 from .visits import visit_result, visiting
+from .weights import matrices, weighing
 
 PART = 2000  # statements in one C function; compilers take superlinear time and memory over longer ones
 
@@ -91,9 +93,10 @@ class CBody:
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
         self.called, self.tables = {}, {}
         for node in self.order:
-            if node.op == "lookup":
-                self.tables.setdefault(node.value[0].digest, f"{self.name}_table{len(self.tables)}")
-            if node.op == "compound":
+            table = node.value[0] if node.op == "lookup" else node.value
+            if isinstance(table, (Table, Weighted)):
+                self.tables.setdefault(table.digest, f"{self.name}_table{len(self.tables)}")
+            elif node.op == "compound":
                 function = called_function(node.value)
                 if id(function) not in self.called:
                     self.called[id(function)] = self._inner(function, f"{self.name}_{self.temporary[node.id]}")
@@ -131,13 +134,12 @@ class CBody:
 
     def shared(self) -> list[str]:
         """Tables, and the definitions of the called functions."""
-        tables = {node.value[0].digest: node.value[0].numbers for node in self.order if node.op == "lookup"}
-        listed = []
-        for digest, numbers in tables.items():
-            head = f"{self.constant} {self.real} {self.tables[digest]}[{numbers.size}]"
-            listed.append(f"{head} = {{\n{rows_of(numbers, self.real)}\n}};")
+        tables = {x.value[0].digest: x.value[0] for x in self.order if x.op == "lookup"}
+        head = f"{self.constant} {self.real}"
+        listed = [table_of(f"{head} {self.tables[key]}", x.numbers, self.real) for key, x in tables.items()]
         reader = [self.lookup.format(real=self.real, name=self.name)] if tables else []
-        return [*(text for body in self.called.values() for text in body.helpers()), *listed, *reader]
+        inner = [text for body in self.called.values() for text in body.helpers()]
+        return [*inner, *listed, *matrices(self), *reader]
 
     def definitions(self, head: str) -> list[str]:
         """The function whose declaration is `head`; first the functions and parts that it calls."""
@@ -224,17 +226,14 @@ class CBody:
     def compound(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
         """Arrays for arguments and results, and the calls between them."""
         compound, name = node.value, self.temporary[node.id]
-        if isinstance(compound, Scanned):
-            return self.scanned(node, operand)
-        if isinstance(compound, Visited):
-            return visiting(self, node, operand)
+        if isinstance(compound, (Scanned, Visited, Weighted)):
+            return {Scanned: CBody.scanned, Visited: visiting, Weighted: weighing}[type(compound)](self, node, operand)
         body = self.called[id(called_function(compound))]
         operands = [operand(argument) for argument in compound.evaluated(node.args)]
         lines = []
         for word, p in body.inputs.items():
             numbers, operands = operands[: p.size], operands[p.size :]
-            changes = isinstance(compound, Repeated) and word == "state"
-            kind = f"{'' if changes else 'const '}{self.real}"
+            kind = self.real if isinstance(compound, Repeated) and word == "state" else f"const {self.real}"
             lines.append(f"{kind} {name}{p.identifier}[{p.size}] = {{{', '.join(numbers)}}};")
         results = [f"{self.real} {name}{p.identifier}[{p.size}];" for p in body.outputs.values()]
         every = (*body.inputs.values(), *body.outputs.values())
@@ -322,7 +321,7 @@ def result_place(compound: Compound, name: str, k: int) -> str:
     """Where the statements of a compound leave result k."""
     if isinstance(compound, Repeated):
         return f"{name}k" if k == compound.width else f"{name}in0[{k}]"
-    if isinstance(compound, Scanned):
+    if isinstance(compound, (Scanned, Weighted)):
         return f"{name}r[{k}]"
     if isinstance(compound, Visited):
         return visit_result(compound, name, k)
@@ -367,31 +366,3 @@ def _slots(parts: Sequence[Sequence[Scalar]], home: Mapping[int, int]) -> dict[i
                 slots[node.id] = free.pop() if free else next(fresh)
         free += [slots[i] for i, end in last.items() if end == k]
     return slots
-
-
-def literal(value: float, real: str) -> str:
-    """A constant that reads back as the same number."""
-    with np.errstate(over="ignore"):
-        number = np.float32(value) if real == "float" else np.float64(value)
-    if np.isnan(number):
-        return "NAN"
-    if np.isinf(number):
-        return "INFINITY" if number > 0 else "-INFINITY"
-    return f"{number!s}f" if real == "float" else str(number)
-
-
-def rows_of(values: np.ndarray, real: str) -> str:
-    """Numbers of an array for an initialiser, five in a line."""
-    numbers = [literal(x, real) for x in values.ravel()] or ["0"]
-    return ",\n".join("    " + ", ".join(numbers[i : i + 5]) for i in range(0, len(numbers), 5))
-
-
-def block(head: str, lines: Iterable[str]) -> str:
-    """A C function: its declaration and its statements."""
-    return "\n".join([head, "{", *(f"    {line}" for line in lines), "}"])
-
-
-def declaration(name: str, arguments: Sequence[str]) -> str:
-    """A C function's head, on several lines if it is long."""
-    line = f"{name}({', '.join(arguments) or 'void'})"
-    return line if len(line) <= 110 else f"{name}(\n    " + ",\n    ".join(arguments) + ")"

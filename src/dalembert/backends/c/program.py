@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.backends import interpreter
 from dalembert.graph import Function, Loop
 
-from .body import block, rows_of
 from .names import CParameter
+from .text import block, rows_of
 
 # Largest error of an output over its largest expected magnitude (or 1): above the rounding of long chains of
 # operations, below any mistake.

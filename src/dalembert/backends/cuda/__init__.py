@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dalembert.backends.c.body import block, declaration
 from dalembert.backends.c.names import CParameter, function_identifier, identifier, parameters
+from dalembert.backends.c.text import block, declaration
 from dalembert.errors import unknown
 from dalembert.graph import Function, Loop
 

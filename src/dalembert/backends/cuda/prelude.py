@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from dalembert.backends.c.body import HELPERS as C_HELPERS
-from dalembert.backends.c.body import literal
+from dalembert.backends.c.text import literal
 from dalembert.backends.elementary import COS, FAST_LIMIT, HALF_PI, SIN
 
 SPECIAL = """\

@@ -1,14 +1,15 @@
-"""How compounds lie in memory: calls, repetitions, loops over items."""
+"""How compounds lie in memory: calls, repetitions, products, loops over items."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.visit import Visited
+from dalembert.graph.weighted import Weighted
 
 from .steps import Step
 
@@ -59,6 +60,24 @@ class Repeating:
     def slot(self, k: int) -> int:
         """The slot of a result: the state stays where it is."""
         return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """A product W x with a matrix of constants. arguments: slots of x; row: first of the slots where x lies in a row.
+
+    Results begin at slot `base`, whole tiles of `tile` of them.
+    """
+
+    weighted: Weighted
+    arguments: list[int]
+    row: int
+    base: int
+    tile: int
+
+    def slot(self, k: int) -> int:
+        """The slot of a result."""
+        return self.base + k
 
 
 @dataclass(frozen=True)
@@ -156,3 +175,8 @@ class Visiting:
             return self.carry + k - s.table
         row, item = divmod(k - s.table - s.carry, s.items)
         return self.records + row * self.stride + item
+
+
+def runs(slots: Sequence[int]) -> list[int]:
+    """The places where a run of neighbours begins."""
+    return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]

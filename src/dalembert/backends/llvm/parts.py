@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.graph import Scalar
 
 from . import elementary
-from .compounds import Calling, Items, Repeating, Visiting
+from .compounds import Calling, Items, Repeating, Visiting, Weighing
 from .ir import Builder, Module
 from .items import write_items
 from .part_writer import PartWriter, operation
@@ -15,6 +15,7 @@ from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
 from .units import Product
 from .visits import write_visit
+from .weights import write_weighted
 
 
 def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
@@ -80,6 +81,8 @@ def call_parts(
             write_items(b, part, memory)
         elif isinstance(part, Visiting):
             write_visit(b, part, memory)
+        elif isinstance(part, Weighing):
+            write_weighted(b, part, memory, plan.group, name)
         else:
             _call_part(b, name, memory, outputs, items)
 

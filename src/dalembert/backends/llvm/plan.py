@@ -16,12 +16,14 @@ from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import without_slopes
 from dalembert.graph.sinking import sunk
 from dalembert.graph.visit import Visited
+from dalembert.graph.weighted import Weighted
 
-from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting
+from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting, runs
 from .handing_over import sole_readers, table_source, where_not_zero
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
+from .weights import weighing
 
 MANY = 64  # items of a scan, from which on constants are no part of the memory
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
@@ -54,11 +56,6 @@ class Subroutine:
             base + k for name, base in self.plan.input_base.items() for k in range(self.plan.sizes[name])
         ]
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
-
-
-def _runs(slots: Sequence[int]) -> list[int]:
-    """The places where a run of neighbours begins."""
-    return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
 
 
 def _own_places(subroutine: Subroutine) -> dict[int, int]:
@@ -232,7 +229,7 @@ class SlotPlan:
         product.base = self._take(product.size, align=self.group)
         return product
 
-    def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
+    def _compound(self, node: Scalar) -> Part:
         if isinstance(node.value, Visited):
             return self._visiting(node)
         arguments = node.value.evaluated(node.args)
@@ -242,6 +239,8 @@ class SlotPlan:
         slots = [self.slots[argument.id] for argument in arguments]
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
+        if isinstance(node.value, Weighted):
+            return weighing(node.value, slots, self.group, self._take)
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -273,9 +272,9 @@ class SlotPlan:
         rows = self._take(stride * (sizes.carry + sizes.record), align=self.group)
         begin, items, common = scanned.split(slots)
         moved: list[tuple[int, int]] = []
-        in_row = {k: row[0] for k, row in enumerate(items) if k not in known and len(_runs(row)) == 1}
+        in_row = {k: row[0] for k, row in enumerate(items) if k not in known and len(runs(row)) == 1}
         for k, row in enumerate(items):
-            if k not in known and lanes > 1 and 1 < len(_runs(row)) <= n // lanes + 1:
+            if k not in known and lanes > 1 and 1 < len(runs(row)) <= n // lanes + 1:
                 in_row[k] = self._take(n)
                 moved += zip(row, range(in_row[k], in_row[k] + n), strict=True)
         base = self._take(0, align=self.group)
@@ -325,7 +324,7 @@ class SlotPlan:
         in_rows = {("record", k): records + k * stride for k in range(s.record)}
         view = View(
             lanes,
-            {("item", k): row[0] for k, row in enumerate(parts.item) if known[k] is None and len(_runs(row)) == 1},
+            {("item", k): row[0] for k, row in enumerate(parts.item) if known[k] is None and len(runs(row)) == 1},
             in_rows if lanes == 1 or not s.written else {},
             common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
         )
