@@ -24,6 +24,7 @@ from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
 from .legs import Legs, Rates, Weights, legs
 from .odometry import Sensors
+from .policies import Contract, Network, Observed, Policy, network, policy
 from .program.kinematics import InverseKinematics, inverse_kinematics
 from .program.supports import Support
 from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
@@ -41,6 +42,7 @@ __all__ = [
     "Centroidal",
     "Collision",
     "ComputedTorque",
+    "Contract",
     "ControlAudit",
     "EnergyShaping",
     "Estimate",
@@ -57,9 +59,12 @@ __all__ = [
     "Legs",
     "LinearQuadratic",
     "Momentum",
+    "Network",
     "Noise",
+    "Observed",
     "OperationalSpace",
     "Passivity",
+    "Policy",
     "Posture",
     "Quadrotor",
     "Rates",
@@ -88,10 +93,12 @@ __all__ = [
     "legs",
     "limit_buffer",
     "lqr",
+    "network",
     "observer",
     "operational_space",
     "passivity",
     "pid",
+    "policy",
     "quadrotor",
     "region_of_attraction",
     "resolved_rate",

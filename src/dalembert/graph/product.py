@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .scalar import Graph, Scalar
 
 STRAIGHT = 3000  # multiplications up to which a product is written out
+FEW = 300  # those of constants with a vector
 
 
 class Block:
@@ -30,7 +31,7 @@ def product(graph: Graph, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B as an array of traced scalars; a large A of finite numbers with a vector B is one node, see `Weighted`."""
     if np.ndim(B) == 1:
         W = np.asarray(A)
-        if W.dtype != object and W.size > STRAIGHT and np.isfinite(W).all():
+        if W.dtype != object and W.size > FEW and np.isfinite(W).all():
             y = np.empty(len(W), object)
             y[:] = weighted(graph, W, list(B))
             return y
