@@ -41,6 +41,7 @@ def load(
     mimic: str = "couple",
     arguments: Mapping[str, Any] | None = None,
     srdf: bool | str | os.PathLike[str] = True,
+    prim: str | None = None,
 ) -> Robot:
     """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
@@ -54,6 +55,7 @@ def load(
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
     arguments: values of <xacro:arg name="…"/> in a xacro file.
     srdf: the SRDF file of a URDF or xacro file; True: the one beside it, or in a folder `srdf`; False: none.
+    prim: the path of the prim that holds the robot, in USD stages with several, as "/World/arm"; "/": the whole stage.
 
     Findings that concern physics, such as a negative mass or lengths in millimetres, are told by one warning for the
     file (`ImportFindingsWarning`), and are in `import_log`, with all others.
@@ -69,6 +71,7 @@ def load(
         return _mechanism(origin, base, arguments)
     options: dict[str, Any] = {"base": base, "strict": strict, "mimic": mimic}
     options |= ({"arguments": arguments} if arguments else {}) | ({"srdf": srdf} if srdf is not True else {})
+    options |= {"prim": prim} if prim is not None else {}
     robot = Robot(*formats.read(origin, **options))
     if physical := robot.physical_findings:
         one = physical[0]

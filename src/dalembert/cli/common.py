@@ -30,7 +30,7 @@ WIDTH = 80
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .dh.toml .mech.toml)."
+        metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .usd .dh.toml .mech.toml)."
     ),
 ]
 Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as in the file.')]

@@ -22,6 +22,8 @@ from .mjcf.source import MAX_DEPTH
 from .outside import OutsideReader, OutsideWriter
 from .sdf import read_sdf
 from .urdf import read_urdf
+from .usd import read_usd
+from .usd.files import ENDINGS as USD_ENDINGS
 from .write import WRITERS, write
 from .xacro import read_xacro
 from .xml import is_xml, parse, root_tag, tag_of
@@ -33,6 +35,7 @@ __all__ = [
     "read_mjcf",
     "read_sdf",
     "read_urdf",
+    "read_usd",
     "read_xacro",
     "register_reader",
     "register_writer",
@@ -53,6 +56,8 @@ def _read_by(reader: Reader, source: Any, options: dict[str, Any]) -> tuple[Mode
     takes = reader in (read_urdf, read_xacro, _read_xml) or isinstance(reader, OutsideReader)
     if not takes and options.pop("srdf", False):
         raise DalembertError(f"{str(source)[:60]}: srdf=… is for URDF and xacro files: leave it out")
+    if reader is not read_usd and not isinstance(reader, OutsideReader) and options.pop("prim", None) is not None:
+        raise DalembertError(f"{str(source)[:60]}: prim=… is for USD files: leave it out")
     return reader(source, **options)
 
 
@@ -63,6 +68,7 @@ READERS: dict[str, Reader] = {  # ending of the file's name → its reader
     ".sdf": read_sdf,
     ".world": read_sdf,
     ".dh.toml": read_dh,
+    **dict.fromkeys(USD_ENDINGS, read_usd),
 }
 
 
@@ -101,7 +107,8 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
 
     A name such as "menagerie:unitree_go2" is that of a robot of an installed collection, see `installed.located`.
 
-    options: those of the format's reader: `read_urdf`, `read_mjcf`, `read_sdf`, `read_xacro`, `read_dh`.
+    options: those of the format's reader: `read_urdf`, `read_mjcf`, `read_sdf`, `read_usd`, `read_xacro`,
+    `read_dh`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")

@@ -17,7 +17,7 @@ from .ledger import Finding, Ledger
 from .write.losses import Losses
 
 # options of `load` and of `save` that mean nothing special
-LOADING = {"base": None, "mimic": "couple", "arguments": None, "srdf": True}
+LOADING = {"base": None, "mimic": "couple", "arguments": None, "srdf": True, "prim": None}
 SAVING = {"geometry": True, "package": None, "notes": ()}
 
 

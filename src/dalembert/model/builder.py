@@ -312,6 +312,15 @@ class ModelBuilder:
         """Whether a moving joint has that name."""
         return name in self._joints and self._joints[name].nv > 0
 
+    def has_any_joint(self, name: str) -> bool:
+        """Whether a joint has that name, fixed ones included."""
+        return name in self._joints
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators added so far."""
+        return tuple(self._actuators)
+
     def freedoms(self, joint: str) -> int:
         """The number of a joint's freedoms."""
         return self._joints[joint].nv

@@ -7,7 +7,7 @@ named after the joint and placed at SDF's joint frame, and the link is a part fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from ..ledger import Ledger
 from .joints import Joint
-from .links import Link
+from .shapes import Placed
 from .tree import Step
 
 ROUND_OFF = 64 * np.finfo(float).eps  # of poses that are products of others
@@ -27,6 +27,21 @@ CLOSURES = {
     "universal": "universal",
 }  # fmt: skip
 PERPENDICULAR = 1e-9
+
+
+class Link(Protocol):
+    """A link of any format: `inertia` in its frame, X: its pose in the world in the layout of the file."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def inertia(self) -> Inertia: ...
+    @property
+    def X(self) -> Pose: ...
+    @property
+    def shapes(self) -> list[Placed]: ...
+    @property
+    def where(self) -> str: ...
 
 
 class Assembly:
@@ -38,8 +53,8 @@ class Assembly:
         self._joints = set(joints)
         self._carriers: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}  # link → its body, and where
 
-    def add_root(self, name: str, base: str) -> None:
-        """A link that floats in the world, or is held there as the file places it."""
+    def add_root(self, name: str, base: str) -> str:
+        """Add a link that floats in the world, or is held there as the file places it; returns its joint's name."""
         link = self.links[name]
         joint = _free(name, self._joints, "_root")
         self._joints.add(joint)
@@ -48,7 +63,8 @@ class Assembly:
         placement = Pose.identity() if base == "free" else link.X
         self._carriers[name] = name, link.X
         self._add(link.where, name, WORLD, base, joint, placement, link.inertia, {})
-        self._add_shapes(name)
+        self.add_shapes(name)
+        return joint
 
     def _report_start(self, link: Link) -> None:
         """Where the file puts a floating base: an initial condition, no property of the model."""
@@ -93,7 +109,7 @@ class Assembly:
             self._joints.add(hold)
             self._add(joint.where, body, parent, joint.kind, joint.name, at, Inertia.zero(), shape | fields)
             self._add(joint.where, link.name, body, "fixed", hold, relative(X, link.X), link.inertia, {})
-        self._add_shapes(link.name)
+        self.add_shapes(link.name)
 
     def _report_reversed(self, joint: Joint) -> None:
         how = {
@@ -127,7 +143,8 @@ class Assembly:
         except DalembertError as error:
             raise DalembertError(f"{where}: {error}") from None
 
-    def _add_shapes(self, name: str) -> None:
+    def add_shapes(self, name: str) -> None:
+        """The shapes of a link that has been added."""
         for placed in self.links[name].shapes:
             self.builder.add_geometry(
                 placed.shape,

@@ -24,7 +24,7 @@ from .joints import Joint, read_joint
 from .links import Link, read_link
 from .scope import SEPARATOR, Scope, read_world
 from .source import Element, Source, version_of
-from .tree import Tree, arrange, welded
+from .tree import Tree, arrange, unheld, welded
 
 BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
@@ -192,29 +192,13 @@ def _tree(scope: Scope, links: Mapping[str, Link], joints: list[Joint], base: st
             ledger.info(where, f"the model is static: its {len(joints)} joint(s) do not move", "all links are held")
         return Tree(roots=list(links))
     if base == "free":
-        joints = _unheld(joints, ledger)
+        joints = unheld(joints, ledger)
     tree = arrange(links, joints)
     if len(tree.roots) > 1:
         listed = ", ".join(f"'{root}'" for root in tree.roots[:LISTED])
         floats = "each is held" if base == "fixed" else "each floats by itself"
         ledger.info(where, f"the model falls into {len(tree.roots)} unconnected pieces: {listed}", floats)
     return tree
-
-
-def _unheld(joints: list[Joint], ledger: Ledger) -> list[Joint]:
-    """The joints without those that fix the model to the world."""
-    kept = []
-    for joint in joints:
-        if joint.parent != WORLD:
-            kept.append(joint)
-        elif joint.kind == "fixed":
-            ledger.info(joint.where, f"base='free' and joint '{joint.name}' holds the model", "the joint is left out")
-        else:
-            raise DalembertError(
-                f"{joint.where}: base='free', but the {joint.kind} joint '{joint.name}' moves the robot in the world; "
-                "remove it from the file, or omit base"
-            )
-    return kept
 
 
 def _add_frames(assembly: Assembly, scope: Scope, X_WS: Pose) -> None:

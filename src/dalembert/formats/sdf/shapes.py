@@ -43,7 +43,7 @@ class Placed:
     color: tuple[float, float, float, float] | None
     name: str
     density: float | None
-    element: Element
+    element: Any  # where the file states it
     surface: Surface | None = None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from dalembert.errors import DalembertError
 from dalembert.model.assembly import WORLD
 
+from ..ledger import Ledger
 from .joints import Joint
 
 
@@ -134,3 +136,19 @@ def welded(links: Iterable[str], steps: Iterable[Step]) -> Mapping[str, str]:
         if step.joint.kind == "fixed":
             groups[step.child] = groups[step.parent]
     return groups
+
+
+def unheld(joints: list[Joint], ledger: Ledger) -> list[Joint]:
+    """The joints without those that fix the model to the world."""
+    kept = []
+    for joint in joints:
+        if joint.parent != WORLD:
+            kept.append(joint)
+        elif joint.kind == "fixed":
+            ledger.info(joint.where, f"base='free' and joint '{joint.name}' holds the model", "the joint is left out")
+        else:
+            raise DalembertError(
+                f"{joint.where}: base='free', but the {joint.kind} joint '{joint.name}' moves the robot in the world; "
+                "remove it from the file, or omit base"
+            )
+    return kept

@@ -1,0 +1,151 @@
+"""Which robot of a stage: bodies connected by joints, named by the prim that holds them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import LISTED, DalembertError, unknown
+
+from .source import Source
+
+
+@dataclass
+class Scope:
+    """The bodies (by path) and joints that are read; `scenery`: shapes fixed in the world; root: the prim of it all."""
+
+    bodies: dict[str, Any]
+    joints: list[Any]
+    scenery: list[Any]
+    root: Any
+
+
+@dataclass
+class Stock:
+    """Everything physical in a stage, and which bodies joints connect."""
+
+    bodies: dict[str, Any]
+    joints: list[Any]
+    colliders: list[Any]
+    groups: dict[str, str]  # body → a body that stands for all that are connected with it
+    ends: dict[str, list[str]]  # joint → the bodies at its ends
+
+
+def choose(source: Source, stock: Stock, wanted: str | None) -> Scope:
+    """The prim that is named, the only robot, or the whole stage if it has no more than one."""
+    if wanted is None:
+        return _only(source, stock)
+    path = wanted.rstrip("/") or "/"
+    prim = source.stage.GetPrimAtPath(path) if source.pxr.Sdf.Path.IsValidPathString(path) else None
+    candidates = list(_robots(source, stock)) or list(stock.bodies)
+    if not path.startswith("/") or not prim:
+        raise unknown("prim", wanted, candidates, source.label)
+    if path == "/":
+        return Scope(stock.bodies, stock.joints, stock.colliders, source.stage.GetPseudoRoot())
+    inside = {body for body in stock.bodies if within(body, path)}
+    joints = [joint for joint in stock.joints if within(str(joint.GetPath()), path)]
+    named = inside or {end for joint in joints for end in stock.ends[str(joint.GetPath())]}
+    marked = path in stock.bodies or not inside  # a body or a joint stands for all that is connected with it
+    if marked:
+        wholes = {stock.groups[body] for body in named}
+        named = {body for body in stock.bodies if stock.groups[body] in wholes}
+    if not named:
+        listed = ", ".join(f"<{each}>" for each in candidates[:LISTED]) or "none"
+        raise DalembertError(f"{source.label}: there is no rigid body in <{path}>; robots of the stage: {listed}")
+    return _part(source, stock, named, prim, path)
+
+
+def within(path: str, holder: str) -> bool:
+    """Whether a prim is another one or inside it."""
+    return path == holder or path.startswith(holder.rstrip("/") + "/")
+
+
+def _only(source: Source, stock: Stock) -> Scope:
+    robots = _robots(source, stock)
+    if len(robots) > 1:
+        names = list(robots)
+        listed = ", ".join(f"<{name}>" for name in names[:LISTED])
+        listed += f", … ({len(names)} in all)" if len(names) > LISTED else ""
+        raise DalembertError(
+            f'{source.label}: {len(names)} robots: {listed}; say which, as in load("file.usd", prim="{names[0]}"), '
+            'or prim="/" for all of them'
+        )
+    if not stock.bodies:
+        raise DalembertError(
+            f"{source.label}: no prim is a rigid body (PhysicsRigidBodyAPI); add UsdPhysics to the stage"
+        )
+    root = source.stage.GetDefaultPrim() or source.stage.GetPseudoRoot()
+    if robots:
+        root = source.stage.GetPrimAtPath(next(iter(robots)))
+    return Scope(stock.bodies, stock.joints, stock.colliders, root)
+
+
+def _robots(source: Source, stock: Stock) -> dict[str, set[str]]:
+    """Sets of several bodies that joints connect, by the path of the prim that holds all of one."""
+    wholes: dict[str, set[str]] = {}
+    for body, group in stock.groups.items():
+        wholes.setdefault(group, set()).add(body)
+    jointed = {end for ends in stock.ends.values() for end in ends}
+    robots: dict[str, set[str]] = {}
+    for bodies in wholes.values():
+        if len(bodies) > 1 or (bodies & jointed):
+            path = _holder(bodies)
+            robots[min(bodies) if path in robots or path == "/" else path] = bodies
+    return robots
+
+
+def _holder(bodies: Iterable[str]) -> str:
+    """The path of the prim that holds all bodies."""
+    paths = [body.split("/") for body in bodies]
+    common = paths[0][:-1] if len(paths) == 1 else paths[0]
+    for other in paths[1:]:
+        common = [a for a, b in zip(common, other, strict=False) if a == b][: _agree(common, other)]
+    path = "/".join(common) or "/"
+    return path
+
+
+def _agree(a: list[str], b: list[str]) -> int:
+    """How many words two paths share from the beginning."""
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        count += 1
+    return count
+
+
+def _part(source: Source, stock: Stock, named: set[str], prim: Any, path: str) -> Scope:
+    """The named bodies, with the joints between them and to the world; what is cut off is logged."""
+    joints = []
+    for joint in stock.joints:
+        ends = stock.ends[str(joint.GetPath())]
+        if not ends or not named.issuperset(ends):
+            if named.intersection(ends):
+                other = next(end for end in ends if end not in named)
+                what = f"joint between the robot and <{other}>, which is not part of it"
+                source.ledger.warning(source.where(joint), what, "left out")
+            continue
+        joints.append(joint)
+    scenery = [each for each in stock.colliders if within(str(each.GetPath()), path)]
+    others = len(stock.bodies) - len(named)
+    if others or len(scenery) < len(stock.colliders):
+        what = f"{others} other bodies and {len(stock.colliders) - len(scenery)} fixed shapes outside <{path}>"
+        source.ledger.info(source.label, what, "not loaded")
+    return Scope({body: each for body, each in stock.bodies.items() if body in named}, joints, scenery, prim)
+
+
+def connected(bodies: Iterable[str], ends: Mapping[str, list[str]]) -> dict[str, str]:
+    """For each body one that stands for all with which joints connect it."""
+    groups = {body: body for body in bodies}
+
+    def head(body: str) -> str:
+        while groups[body] != body:
+            groups[body] = groups[groups[body]]
+            body = groups[body]
+        return body
+
+    for pair in ends.values():
+        if len(pair) == 2:
+            groups[head(pair[1])] = head(pair[0])
+    return {body: head(body) for body in groups}

@@ -1,0 +1,146 @@
+"""Rigid bodies of a stage: mass, centre of mass and inertia, stated or computed from density and shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.spatial import Inertia, Pose
+
+from ..diagnosis import report_inertia
+from ..sdf.shapes import Placed, scaled
+from .source import Source
+
+WATER = 1000.0  # [kg/m³] UsdPhysics' default density
+UNSTATED = "computed from the collision shapes"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place in a link; inertia: its own, where this package has written it."""
+
+    name: str
+    X: Pose  # in the link
+    inertia: Inertia | None
+    shapes: list[Placed]
+
+
+@dataclass(frozen=True)
+class Link:
+    """One rigid body: `inertia` in its frame, X: its pose in the world where the stage puts it."""
+
+    name: str
+    prim: Any
+    where: str
+    X: Pose
+    scale: np.ndarray
+    inertia: Inertia
+    shapes: list[Placed]
+    frames: list[Frame] = field(default_factory=list)
+    weightless: bool = False
+
+
+def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray, shapes: list[Placed]) -> Inertia:
+    """The inertia in the body's frame."""
+    where, unit = source.where(prim), source.mass * source.length**2
+    mass = source.mass * source.number(prim, "physics:mass", 0.0)
+    center = source.numbers(prim, "physics:centerOfMass", 3, infinite=True)
+    moments = source.numbers(prim, "physics:diagonalInertia", 3)
+    axes = source.rotation(prim, "physics:principalAxes")
+    tensor = source.numbers(prim, "newton:inertia", None)
+    density = source.number(prim, "physics:density", 0.0)
+    if mass < 0.0 or density < 0.0:
+        source.ledger.warning(where, f"mass {mass:g}, density {density:g}", "not used: it is negative")
+        mass, density = max(mass, 0.0), max(density, 0.0)
+    I = None
+    if moments is not None and np.any(moments):
+        I = unit * (axes * moments) @ axes.T
+    if tensor is not None and tensor.size == 6:
+        xx, yy, zz, xy, xz, yz = tensor
+        I = unit * np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    com = None
+    if center is not None and np.all(np.isfinite(center)):
+        com = scale @ (source.length * center)
+    if not mass or I is None or com is None:
+        mass, com, I = _completed(source, prim, shapes, density, (mass, com, I))
+    inertia = Inertia.from_com(mass, com, I)
+    report_inertia(source.ledger, where, name, Inertia(mass, np.zeros(3), I))
+    return _exact(source, prim, inertia)
+
+
+def _exact(source: Source, prim: Any, inertia: Inertia) -> Inertia:
+    """The ten parameters that this package has written in double precision."""
+    return Inertia.from_parameters(source.exact(prim, "parameters", inertia.parameters()))
+
+
+def _completed(source: Source, prim: Any, shapes: list[Placed], density: float, stated: Any) -> tuple[Any, Any, Any]:
+    """Mass, centre of mass and inertia about it, from shapes where they are not stated."""
+    (mass, com, I), where, ledger = stated, source.where(prim), source.ledger
+    solid = Inertia.zero()
+    for placed in shapes:
+        if placed.role == "collision":
+            solid = solid + _solid(source, placed, density)
+    if solid.mass > 0.0:
+        missing = [
+            word
+            for word, lacks in (("mass", not mass), ("centre of mass", com is None), ("inertia", I is None))
+            if lacks
+        ]
+        ledger.count(where, f"no {', no '.join(missing)}", UNSTATED)
+        if I is None:
+            I = solid.about_com() * ((mass or solid.mass) / solid.mass)
+        return mass or solid.mass, solid.com if com is None else com, I
+    com = np.zeros(3) if com is None else com
+    if not mass:
+        ledger.warning(where, "neither mass nor collision shapes with a volume", "no mass" if I is None else "mass 0")
+        return 0.0, com, np.zeros((3, 3)) if I is None else I
+    if I is None:
+        ledger.warning(where, "a mass, but neither inertia nor collision shapes", "a point mass; state diagonalInertia")
+        return mass, com, np.zeros((3, 3))
+    return mass, com, I
+
+
+def _solid(source: Source, placed: Placed, density: float) -> Inertia:
+    """The inertia of one collision shape in the body's frame."""
+    collider, unit = placed.element, source.mass * source.length**2
+    try:
+        volume, notes = placed.shape.solid()
+    except DalembertError as error:
+        source.ledger.warning(source.where(collider), f"no volume: {error}", "adds no mass")
+        return Inertia.zero()
+    for note in notes:
+        source.ledger.info(source.where(collider), note, "for mass and inertia")
+    if not np.isfinite(volume.mass) or volume.mass <= 0.0:
+        return Inertia.zero()
+    mass = source.mass * source.number(collider, "physics:mass", 0.0)
+    own = scaled(volume, mass / volume.mass if mass > 0.0 else _density(source, collider, placed, density))
+    moments = source.numbers(collider, "physics:diagonalInertia", 3)
+    center = source.numbers(collider, "physics:centerOfMass", 3, infinite=True)
+    if mass > 0.0 and moments is not None and np.any(moments):
+        axes = source.rotation(collider, "physics:principalAxes")
+        stated = center is not None and bool(np.all(np.isfinite(center)))
+        com = source.length * center if stated and center is not None else own.com
+        own = Inertia.from_com(mass, com, unit * (axes * moments) @ axes.T)
+    return own.transform(placed.placement)
+
+
+def _density(source: Source, collider: Any, placed: Placed, body: float) -> float:
+    """[kg/m³]: of the shape, else of what holds it, else of its material, else of water."""
+    unit = source.mass / source.length**3
+    prim = collider
+    while prim and not prim.IsPseudoRoot():
+        stated = source.number(prim, "physics:density", 0.0)
+        if stated > 0.0:
+            return unit * stated
+        if source.is_body(prim):
+            break
+        prim = prim.GetParent()
+    if body > 0.0:
+        return unit * body
+    if placed.density:
+        return placed.density
+    source.ledger.count(source.where(collider), "no density", f"taken as {WATER:g} kg/m³, the default of UsdPhysics")
+    return WATER
