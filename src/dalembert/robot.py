@@ -243,7 +243,7 @@ class Robot:
         package: str | os.PathLike[str] | None = None,
         notes: Sequence[str] = (),
     ) -> tuple[Finding, ...]:
-        """Write the robot to a .urdf, .xml (MJCF), .sdf or .dh.toml file, or one that `register_writer` knows.
+        """Write the robot to .urdf, .xml (MJCF), .sdf, .usda, .usd or .dh.toml, or an ending of `register_writer`.
 
         Numbers are written so that they read back the same; an existing file is replaced as a whole. What the format
         cannot say is an error that lists it all with its cures; approximate=True writes what comes nearest. Returned,

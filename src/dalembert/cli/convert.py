@@ -12,7 +12,9 @@ from .common import Arguments, Base, Json, Mimic, Source, Strict, open_robot, pr
 
 def run(
     robot: Source,
-    out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
+    out: Annotated[
+        Path, typer.Argument(help="File to write: .urdf .xml .sdf .usda .dh.toml; one that exists is replaced.")
+    ],
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,

@@ -16,7 +16,9 @@ from .common import Arguments, Base, Json, Mimic, Payload, Source, open_robot, p
 
 def run(
     robot: Source,
-    out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
+    out: Annotated[
+        Path, typer.Argument(help="File to write: .urdf .xml .sdf .usda .dh.toml; one that exists is replaced.")
+    ],
     lock: Annotated[
         list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; may be repeated.")
     ] = None,

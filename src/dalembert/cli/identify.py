@@ -41,7 +41,7 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     validate: Annotated[Path | None, typer.Option(help="A log that is not fitted, to judge the result by.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the robot here: .urdf .xml .sdf .dh.toml.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the robot here: .urdf .xml .sdf .usda .dh.toml.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here (.html).")] = None,
     friction: Annotated[
         str, typer.Option(help="Terms to find, of viscous, coulomb, stribeck, offset; none: the file's own.")

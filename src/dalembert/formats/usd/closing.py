@@ -16,6 +16,7 @@ from .joints import Stated
 CLOSURES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "ball": "point", "fixed": "weld",
     "universal": "universal", "cylindrical": "cylindrical", "planar": "planar", "distance": "distance",
+    "point-on-line": "point-on-line", "point-on-plane": "point-on-plane",
 }  # fmt: skip
 
 

@@ -25,6 +25,8 @@ class Drive:
     target: float
     speed: float
     acceleration: bool  # a drive whose gains are per unit of inertia
+    name: str = ""  # of the actuator, where it is not that of the joint
+    passive: bool = False  # it only states the limit of the joint's effort
 
 
 def read_drives(source: Source, prim: Any, freedoms: list[Freedom]) -> dict[str, Drive]:
@@ -65,16 +67,20 @@ def _drive(source: Source, prim: Any, word: str, freedom: Freedom | None) -> Dri
         abs(source.exact(prim, f"{own}:{name}", value))
         for name, value in (("stiffness", stiffness), ("damping", damping), ("limit", limit))
     )
-    return Drive(stiffness, damping, limit, target, speed, acceleration)
+    name, passive = source.word(prim, "dalembert:actuator"), source.flag(prim, "dalembert:passive", False)
+    return Drive(stiffness, damping, limit, target, speed, acceleration, name, passive and not (stiffness or damping))
 
 
 def add_drive(builder: ModelBuilder, joint: str, drive: Drive, where: str, ledger: Ledger) -> None:
     """A position servo where the drive has stiffness, a velocity servo where it has damping alone, else a motor."""
     limits = np.array([-drive.limit, drive.limit])
+    name = drive.name or joint
+    if drive.passive:
+        return
     if drive.acceleration:
         what = f"drive of joint '{joint}' by acceleration"
         ledger.warning(where, what, "kept by name, without effect: its force depends on the inertia")
-        builder.add_actuator(joint, obstacle="it commands an acceleration")
+        builder.add_actuator(name, obstacle="it commands an acceleration")
         return
     gain, bias = [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     command = ""
@@ -88,4 +94,4 @@ def add_drive(builder: ModelBuilder, joint: str, drive: Drive, where: str, ledge
         ledger.info(where, f"target of the drive of joint '{joint}'", f"its command, which you give: {command}")
     elif command:
         ledger.count(where, "drive that pulls to 0", "an actuator: it acts where commands are given (controls=…)")
-    builder.add_actuator(joint, joint, gain=gain, bias=bias, force_limits=limits)
+    builder.add_actuator(name, joint, gain=gain, bias=bias, force_limits=limits)

@@ -201,6 +201,8 @@ class _Chain:
         if self.swapped:
             axes = -axes[::-1]
             freedoms = freedoms[::-1] if word == "universal" else freedoms
+        if word == "continuous" and source.word(prim, "dalembert:kind") == "revolute":
+            word = "revolute"
         fields: dict[str, Any] = effects(source, prim, word, freedoms, drives)
         position = 0.0
         mimic = None
@@ -245,6 +247,10 @@ def _kind(freedoms: list[Freedom], driven: bool, loop: bool) -> tuple[str, np.nd
         return "free", np.zeros((0, 3)), [*hinges, *slides]
     if driven and not loop:
         return "", axes, []
+    if loop and counts == (1, 3):
+        return "point-on-line", axes[slides], []
+    if loop and counts == (2, 3):
+        return "point-on-plane", np.cross(axes[slides[0]], axes[slides[1]])[None], []
     if counts == (1, 1) and np.array_equal(axes[slides[0]], axes[hinges[0]]):
         return "cylindrical", axes[hinges], [*hinges, *slides]
     if counts == (0, 2):

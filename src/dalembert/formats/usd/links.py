@@ -15,17 +15,18 @@ from ..sdf.shapes import Placed, scaled
 from .source import Source
 
 WATER = 1000.0  # [kg/m³] UsdPhysics' default density
+ROUNDED = 64 * np.finfo(float).eps
 UNSTATED = "computed from the collision shapes"
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A named place in a link; inertia: its own, where this package has written it."""
+    """A named place in a link; inertia: its own, if it is a fixed link; path: its prim."""
 
     name: str
     X: Pose  # in the link
     inertia: Inertia | None
-    shapes: list[Placed]
+    path: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,9 @@ class Link:
 def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray, shapes: list[Placed]) -> Inertia:
     """The inertia in the body's frame."""
     where, unit = source.where(prim), source.mass * source.length**2
+    own = source.numbers(prim, "dalembert:parameters", 10)
+    if own is not None and own[0] == 0.0 and not prim.GetAttribute("physics:mass").HasAuthoredValue():
+        return Inertia.from_parameters(own)  # no mass, which USD cannot state
     mass = source.mass * source.number(prim, "physics:mass", 0.0)
     center = source.numbers(prim, "physics:centerOfMass", 3, infinite=True)
     moments = source.numbers(prim, "physics:diagonalInertia", 3)
@@ -64,16 +68,31 @@ def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray,
     com = None
     if center is not None and np.all(np.isfinite(center)):
         com = scale @ (source.length * center)
+    if own is not None and mass and com is not None:
+        stated = Inertia.from_com(mass, com, np.zeros((3, 3)) if I is None else I)
+        if _agree(source, own, stated.parameters()):
+            return _own(source, prim, where, name, own)
+        source.report_edited(prim, "parameters")
     if not mass or I is None or com is None:
         mass, com, I = _completed(source, prim, shapes, density, (mass, com, I))
-    inertia = Inertia.from_com(mass, com, I)
     report_inertia(source.ledger, where, name, Inertia(mass, np.zeros(3), I))
-    return _exact(source, prim, inertia)
+    return Inertia.from_com(mass, com, I)
 
 
-def _exact(source: Source, prim: Any, inertia: Inertia) -> Inertia:
-    """The ten parameters that this package has written in double precision."""
-    return Inertia.from_parameters(source.exact(prim, "parameters", inertia.parameters()))
+def _agree(source: Source, own: np.ndarray, stated: np.ndarray) -> bool:
+    """Whether ten parameters are the same to single precision; mass, moment and inertia have sizes of their own."""
+    parts = slice(0, 1), slice(1, 4), slice(4, 10)
+    return all(source.agree(own[part], stated[part], float(np.max(np.abs(stated[part])))) for part in parts)
+
+
+def _own(source: Source, prim: Any, where: str, name: str, own: np.ndarray) -> Inertia:
+    """The parameters that this package has written in double precision; of the body's main link, if it has several."""
+    whole = Inertia.from_parameters(own)
+    I = whole.about_com()
+    I = np.where(np.abs(I) <= ROUNDED * np.max(np.abs(whole.I)), 0.0, I)  # of a point mass
+    report_inertia(source.ledger, where, name, Inertia(whole.mass, np.zeros(3), I))
+    main = source.numbers(prim, "dalembert:main", 10)
+    return whole if main is None else Inertia.from_parameters(main)
 
 
 def _completed(source: Source, prim: Any, shapes: list[Placed], density: float, stated: Any) -> tuple[Any, Any, Any]:

@@ -22,11 +22,11 @@ UNREAD_SCHEMAS = (
 
 @dataclass
 class Prims:
-    """All prims in order; held: path of a body → (prim, the body) of what lies in it; scenes of physics."""
+    """All prims in order; held: path of a body → what lies in it; scenes of physics."""
 
     all: list[Any]
     stock: Stock
-    held: dict[str, list[tuple[Any, Any]]]
+    held: dict[str, list[Any]]
     scenes: list[Any]
 
     def names(self, source: Source, prims: list[Any], taken: set[str]) -> dict[str, str]:
@@ -69,7 +69,7 @@ def sort_prims(source: Source) -> Prims:
     physics = source.pxr.UsdPhysics
     everything: list[Any] = []
     bodies: dict[str, Any] = {}
-    held: dict[str, list[tuple[Any, Any]]] = {}
+    held: dict[str, list[Any]] = {}
     joints, colliders, scenes = [], [], []
     holders: dict[str, Any] = {}  # path of a prim → the body that it lies in
     for prim in source.prims():
@@ -83,7 +83,7 @@ def sort_prims(source: Source) -> Prims:
         if prim.HasAPI(physics.RigidBodyAPI) and source.flag(prim, "physics:rigidBodyEnabled", True):
             bodies[path], held[path], body = prim, [], prim
         elif body is not None:
-            held[str(body.GetPath())].append((prim, body))
+            held[str(body.GetPath())].append(prim)
         elif is_collider(source, prim):
             colliders.append(prim)
         if body is not None:

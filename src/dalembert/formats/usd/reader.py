@@ -23,7 +23,7 @@ from ..sdf.joints import Joint, Mimic
 from ..sdf.shapes import Placed
 from ..sdf.tree import Tree, arrange, unheld, welded
 from .actuators import add_actuators
-from .choice import Scope, choose
+from .choice import Scope, choose, within
 from .closing import close
 from .contacts import filtered_pairs, with_groups
 from .drives import add_drive
@@ -95,6 +95,8 @@ class _Reading:
         tree = arrange(links, [joint for joint in joints if joint.kind != "distance"])
         tree.loops += [joint for joint in joints if joint.kind == "distance"]
         self._report_pieces(tree)
+        shapes = {name: link.shapes for name, link in links.items()}
+        links = {name: replace(link, shapes=[]) for name, link in links.items()}  # added once the fixed links are there
         links, start = laid_out(tree, links, stated, self.ledger)
         groups = welded(links, tree.steps)
         tree.steps = settle(tree.steps, [], groups, self.mimic, self.ledger)
@@ -107,7 +109,9 @@ class _Reading:
                 start[joint] = [*links[root].X.p, *so3.to_quaternion(links[root].X.R)]
         for step in tree.steps:
             assembly.add(step)
-        self._add_frames(builder, links)
+        for link in links.values():
+            self._add_frames(builder, link.name, link.frames, link.where)
+            self._add_shapes(builder, link.name, link.frames, shapes[link.name])
         for loop in tree.loops:
             close(builder, stated[loop.name], groups, self.ledger)
         check(builder, tree.steps)
@@ -133,17 +137,13 @@ class _Reading:
         frames: dict[str, list[Frame]] = {}
         for path, prim in self.scope.bodies.items():
             frames[path] = self._frames(self.prims.held[path], poses[path][0])
-            holders = [prim, *(each for each, _ in self.prims.held[path])]
+            holders = [prim, *self.prims.held[path]]
             shapes[path] = [p for each in holders if (p := read_shape(source, each, poses[path][0])) is not None]
         shapes = with_groups(source, self.prims.all, shapes)
         links = {}
         for path, prim in self.scope.bodies.items():
             name, (X, scale) = self.names[path], poses[path]
             inertia = inertia_of(source, prim, name, X, scale, shapes[path])
-            own = source.numbers(prim, "dalembert:main", 10)
-            frame_list = frames[path]
-            if own is not None and source.numbers(prim, "dalembert:parameters", 10) is not None:
-                inertia = Inertia.from_parameters(own)
             if prim.HasAPI(physics.RigidBodyAPI) and source.flag(prim, "physics:startsAsleep", False):
                 self.ledger.count(source.where(prim), "body that starts asleep", "awake: there is no sleep")
             for word in ("velocity", "angularVelocity"):
@@ -154,55 +154,70 @@ class _Reading:
             if weightless:
                 what = "gravity does not act on this body"
                 self.ledger.warning(source.where(prim), what, "so in simulations; inverse dynamics counts its weight")
-            links[name] = Link(name, prim, source.where(prim), X, scale, inertia, shapes[path], frame_list, weightless)
+            links[name] = Link(
+                name, prim, source.where(prim), X, scale, inertia, shapes[path], frames[path], weightless
+            )
         return links
 
-    def _frames(self, held: Iterable[tuple[Any, Any]], X_WL: Pose) -> list[Frame]:
-        """Frames and fixed links that this package has written into a body."""
+    def _frames(self, held: Iterable[Any], X_WL: Pose) -> list[Frame]:
+        """Sites, and the frames and fixed links that this package has written into a body."""
         frames = []
-        for prim, _ in held:
+        for prim in held:
             name = self.source.word(prim, "dalembert:frame")
             if not name and "MjcSiteAPI" in self.source.schemas(prim):
                 name = str(prim.GetName())
             if name:
                 X, _scale = self.source.pose(prim)
                 own = self.source.numbers(prim, "dalembert:parameters", 10)
-                frames.append(
-                    Frame(name, X_WL.inverse() @ X, None if own is None else Inertia.from_parameters(own), [])
-                )
+                inertia = None if own is None else Inertia.from_parameters(own)
+                frames.append(Frame(name, X_WL.inverse() @ X, inertia, str(prim.GetPath())))
         return frames
 
-    def _add_frames(self, builder: ModelBuilder, links: Mapping[str, Link]) -> None:
-        for link in links.values():
-            for frame in link.frames:
-                if builder.has_frame(frame.name):
-                    self.ledger.info(link.where, f"a second frame '{frame.name}'", "left out")
-                elif frame.inertia is None:
-                    builder.add_frame(frame.name, body=link.name, placement=frame.X)
-                else:
-                    builder.add_body(
-                        frame.name, parent=link.name, joint_name=self._fixed(builder, frame.name),
-                        placement=frame.X, inertia_object=frame.inertia,
-                    )  # fmt: skip
+    def _add_frames(self, builder: ModelBuilder, link: str, frames: list[Frame], where: str) -> None:
+        for frame in frames:
+            if builder.has_frame(frame.name):
+                self.ledger.info(where, f"a second frame '{frame.name}'", "left out")
+            elif frame.inertia is None:
+                builder.add_frame(frame.name, body=link, placement=frame.X)
+            else:
+                name = f"{frame.name}_fixed"
+                while builder.has_any_joint(name):
+                    name += "_"
+                builder.add_body(
+                    frame.name, parent=link, joint_name=name, placement=frame.X, inertia_object=frame.inertia
+                )
 
-    def _fixed(self, builder: ModelBuilder, name: str) -> str:
-        name = f"{name}_fixed"
-        while builder.has_any_joint(name):
-            name += "_"
-        return name
+    def _add_shapes(self, builder: ModelBuilder, link: str, frames: list[Frame], shapes: Iterable[Placed]) -> None:
+        """Shapes on the link, or on the fixed link in it that holds them."""
+        fixed = [frame for frame in frames if frame.inertia is not None]
+        for placed in shapes:
+            path = str(placed.element.GetPath())
+            holder = next((frame for frame in fixed if within(path, frame.path)), None)
+            X = placed.placement if holder is None else holder.X.inverse() @ placed.placement
+            builder.add_geometry(
+                placed.shape,
+                body=link if holder is None else holder.name,
+                placement=X,
+                role=placed.role,
+                color=placed.color,
+                name=placed.name,
+                surface=placed.surface,
+            )
 
     def _add_scenery(self, builder: ModelBuilder) -> None:
-        """Fixed collision shapes, on the world."""
-        source = self.source
-        shown = [p for prim in self.scope.scenery if (p := read_shape(source, prim, Pose.identity())) is not None]
-        if not shown:
+        """Fixed collision shapes and frames, on the world."""
+        source, still = self.source, Pose.identity()
+        held = {str(prim.GetPath()) for inside in self.prims.held.values() for prim in inside}
+        loose = [prim for prim in self.prims.inside(self.scope, source) if str(prim.GetPath()) not in held]
+        frames = self._frames(loose, still)
+        drawn = [prim for prim in loose if any(within(str(prim.GetPath()), frame.path) for frame in frames)]
+        prims = {str(prim.GetPath()): prim for prim in [*self.scope.scenery, *drawn]}
+        shown = [p for prim in prims.values() if (p := read_shape(source, prim, still)) is not None]
+        if not shown and not frames:
             return
         builder.add_body(WORLD, parent=WORLD)
-        for placed in with_groups(source, self.prims.all, {WORLD: shown})[WORLD]:
-            builder.add_geometry(
-                placed.shape, body=WORLD, placement=placed.placement, role=placed.role, color=placed.color,
-                name=placed.name, surface=placed.surface,
-            )  # fmt: skip
+        self._add_frames(builder, WORLD, frames, source.label)
+        self._add_shapes(builder, WORLD, frames, with_groups(source, self.prims.all, {WORLD: shown})[WORLD])
 
     # ---- joints
 
@@ -255,7 +270,8 @@ class _Reading:
             elif each.drives:
                 self.ledger.warning(each.joint.where, f"drive of joint '{name}', which has no coordinate", "not used")
         add_actuators(source, builder, self.prims.all, by_path)
-        coordinates = {joint: q for joint, q in start.items() if builder.has_joint(joint)}
+        followers = {step.joint.name for step in tree.steps if step.joint.mimic is not None}
+        coordinates = {joint: q for joint, q in start.items() if builder.has_joint(joint) and joint not in followers}
         moved = {
             joint: q
             for joint, q in coordinates.items()

@@ -30,6 +30,7 @@ IDLE = re.compile(  # attributes of simulators that change no motion of the robo
 )
 SILENT = {"physics:approximation", "physics:axis", "physics:jointEnabled", "newton:mimicEnabled"}
 PRIM = re.compile(rb'^\s*(?:def|over|class)\s+(?:[\w:]+\s+)?"([^"\n]*)"')
+AGREE = 4e-6  # relative difference of numbers that went through single precision
 SHEAR = 1e-5  # axes of a transform that are farther from perpendicular than this are sheared
 Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 X_UP = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
@@ -177,14 +178,21 @@ class Source:
         if own is None:
             return value
         own = own.reshape(stated.shape)
-        size = max(1.0, float(np.max(np.abs(stated[np.isfinite(stated)]), initial=0.0)))
-        if np.array_equal(np.isfinite(own), np.isfinite(stated)) and np.allclose(
-            own, stated, rtol=1e-6, atol=1e-6 * size
-        ):
+        size = float(np.max(np.abs(stated[np.isfinite(stated)]), initial=0.0))
+        if self.agree(own, stated, size):
             return own if stated.ndim else float(own)
+        self.report_edited(prim, name)
+        return value
+
+    def agree(self, own: np.ndarray, stated: np.ndarray, size: float) -> bool:
+        """Whether numbers are the same to single precision at this size."""
+        same = np.array_equal(np.isfinite(own), np.isfinite(stated))
+        return same and np.allclose(own, stated, rtol=AGREE, atol=AGREE * size)
+
+    def report_edited(self, prim: Any, name: str) -> None:
+        """Log that a number in double precision is not that of USD's own attributes."""
         what = f"{OWN}{name} differs from the same number in USD's own attributes"
         self.ledger.warning(self.where(prim), what, "USD's own counts: the file was edited since it was written")
-        return value
 
     # ---- poses
 
@@ -216,9 +224,7 @@ class Source:
         if np.linalg.det(Q) < 0.0:  # a mirror image
             Q, size = -Q, -size
         R = so3.from_quaternion(so3.quaternion_normalize(so3.to_quaternion(Q)))
-        nearest = np.round(size)
-        near = np.abs(size - nearest) <= 1e-7 * np.abs(size)  # single precision of orientations
-        return np.where(np.abs(R - Q) < 1e-15, Q, R), np.diag(np.where(near, nearest, size))
+        return np.where(np.abs(R - Q) < 1e-15, Q, R), np.diag(size)
 
     def rotation(self, prim: Any, name: str) -> np.ndarray:
         """A rotation (3, 3) stated as a quaternion; identity where there is none or only zeros."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.files import write_text
+from dalembert.files import replacing, write_text
 from dalembert.model import Model
 from dalembert.model.joints.joint import RATE_LIMITS
 
@@ -22,10 +22,12 @@ from .shapes import Package
 from .soft import note_tendons
 from .text import document
 from .urdf import to_urdf
+from .usd import to_usd
 
 Writer = Callable[[Model, Losses, Package, bool], Any]
 
-LANGUAGES = {".urdf": "URDF", ".xml": "MJCF", ".sdf": "SDF", ".dh.toml": "a DH table"}  # by ending
+USD = (".usda", ".usd", ".usdc")  # text, and twice binary
+LANGUAGES = {".urdf": "URDF", ".xml": "MJCF", ".sdf": "SDF", ".dh.toml": "a DH table"} | dict.fromkeys(USD, "USD")
 XML: dict[str, Writer] = {".urdf": to_urdf, ".xml": to_mjcf, ".sdf": to_sdf}
 WRITERS: dict[str, Callable[..., tuple[Finding, ...]]] = {}  # by ending: those from outside the package
 PACKAGED = (".urdf", ".sdf")  # formats that can name files by package
@@ -67,11 +69,36 @@ def write(
             f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths"
         )
     losses = Losses(LANGUAGES[ending], approximate)
-    if model.surroundings and ending not in (".xml", ".sdf"):
+    _report(model, ending, losses)
+    head = [f"Robot {model.name!r}, written by {generator}.", *notes]
+    files = Package(package, text)
+    if ending in USD:
+        stage = to_usd(model, losses, geometry)
+        findings = losses.close()
+        with replacing(text) as temporary:
+            stage.save(temporary, [*head, *map(_line, findings)])
+        return findings
+    if ending in XML:
+        root = XML[ending](model, losses, files, geometry)
+        findings = losses.close()
+        whole = document(root, [*head, *map(_line, findings)])
+    else:
+        rows = to_dh(model, losses, files, geometry)
+        findings = losses.close()
+        whole = "\n".join([*comment([*head, *map(_line, findings)]), "", *rows, ""])
+    files.close()
+    write_text(text, whole)
+    return findings
+
+
+def _report(model: Model, ending: str, losses: Losses) -> None:
+    """Log parts of a model that a format has no words for."""
+    if model.surroundings and ending not in (".xml", ".sdf", *USD):
         what = f"{LANGUAGES[ending]} has no fluid around it, and no balanced gravity"
         losses.change("robot", model.name, what, "left out")
     if ending != ".xml":
         note_tendons(model, losses)
+    if ending not in (".xml", *USD):
         for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
             for one in kept:
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
@@ -84,19 +111,6 @@ def write(
         if np.any(np.isfinite([getattr(body.joint, limit) for limit in RATE_LIMITS[1:]])):
             what = f"{LANGUAGES[ending]} has no limits of acceleration and jerk"
             losses.note("joint", body.joint.name, what, "left out")
-    head = [f"Robot {model.name!r}, written by {generator}.", *notes]
-    files = Package(package, text)
-    if ending in XML:
-        root = XML[ending](model, losses, files, geometry)
-        findings = losses.close()
-        whole = document(root, [*head, *map(_line, findings)])
-    else:
-        rows = to_dh(model, losses, files, geometry)
-        findings = losses.close()
-        whole = "\n".join([*comment([*head, *map(_line, findings)]), "", *rows, ""])
-    files.close()
-    write_text(text, whole)
-    return findings
 
 
 def _line(finding: Finding) -> str:

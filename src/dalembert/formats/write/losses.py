@@ -14,7 +14,13 @@ from ..ledger import Finding
 
 SLIP = 0.01  # [rad/s or m/s] slip speed of friction that readers take where a format states none
 
-ENDINGS = {"urdf": ".urdf", "sdf": ".sdf", "mjcf": ".xml", "dh": ".dh.toml"}  # format → ending of its files
+ENDINGS = {
+    "urdf": ".urdf",
+    "sdf": ".sdf",
+    "mjcf": ".xml",
+    "dh": ".dh.toml",
+    "usd": ".usda",
+}  # format → ending of its files
 
 Weight = Literal["note", "change", "refusal"]
 

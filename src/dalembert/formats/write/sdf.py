@@ -17,7 +17,7 @@ from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
 from .losses import SLIP, Losses
 from .sdf_shapes import add_shapes
 from .shapes import Package
-from .surroundings import weightless_in_sdf
+from .surroundings import weightless
 from .text import Element, add, number, numbers, tidied
 from .urdf import com_of, report_moment, tensor
 
@@ -47,7 +47,7 @@ class _Sdf:
         for body in model.bodies:
             if body.joint.nv and not isinstance(body.joint, Free):
                 self._name_joint(body.joint.name)
-        self.weightless = weightless_in_sdf(model, losses)
+        self.weightless = weightless(model, losses)
         base = model.bodies[0]
         self.afloat = base.name == WORLD and all(isinstance(model.bodies[i].joint, Free) for i in model.children(0))
         self.root = etree.Element("sdf", version=VERSION)

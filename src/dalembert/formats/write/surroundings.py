@@ -69,13 +69,14 @@ class MjcfSurroundings:
             losses.change("link", link, "its weight is balanced, and no body is written for it", "its weight acts")
 
 
-def weightless_in_sdf(model: Model, losses: Losses) -> set[str]:
-    """Links that get <gravity>false: SDF balances all of a link's weight or nothing of it, and knows no fluid."""
+def weightless(model: Model, losses: Losses) -> set[str]:
+    """Links on which gravity does not act, for formats that balance all of a weight or nothing and know no fluid."""
     if model.surroundings.medium is not None:
-        losses.change("robot", model.name, "SDF has no fluid of this kind around a robot", "left out")
+        losses.change("robot", model.name, f"{losses.language} has no fluid of this kind around a robot", "left out")
     for link, share in model.surroundings.compensations:
         if share != 1.0:
-            losses.change("link", link, "SDF balances all of a link's weight or nothing of it", "its weight acts")
+            what = f"{losses.language} balances all of a link's weight or nothing of it"
+            losses.change("link", link, what, "its weight acts")
     return {link for link, share in model.surroundings.compensations if share == 1.0}
 
 

@@ -18,7 +18,7 @@ class Ball(Joint):
     """q = unit quaternion w x y z of B in J, v = angular velocity in B's axes [rad/s]."""
 
     kind, charts = "ball", (ROTATION,)
-    keywords = {"mjcf": "ball", "sdf": "ball"}
+    keywords = {"mjcf": "ball", "sdf": "ball", "usd": "rotX rotY rotZ"}
     keeps_coordinates = False
 
     def pose(self, q: np.ndarray) -> Pose:

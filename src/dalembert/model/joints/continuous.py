@@ -12,4 +12,4 @@ class Continuous(Revolute):
     """q = [θ] about the axis [rad], any number of turns (never wrapped), v = θ̇."""
 
     kind, limited = "continuous", False
-    keywords = {"urdf": "continuous", "mjcf": "hinge", "sdf": "continuous", "dh": "revolute"}
+    keywords = {"urdf": "continuous", "mjcf": "hinge", "sdf": "continuous", "dh": "revolute", "usd": "rotX"}

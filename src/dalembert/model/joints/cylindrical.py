@@ -20,6 +20,7 @@ class Cylindrical(AxisJoint):
     """q = [θ, d] about [rad] and along [m] the axis, v = q̇."""
 
     kind, charts = "cylindrical", (ANGLE, LENGTH)
+    keywords = {"usd": "rotX transX"}
 
     def pose(self, q: np.ndarray) -> Pose:
         """Rotation by θ about, and translation by d along, the axis."""

@@ -16,7 +16,7 @@ class Fixed(Joint):
     """q and v are empty."""
 
     kind, charts = "fixed", ()
-    keywords = {"urdf": "fixed", "sdf": "fixed"}
+    keywords = {"urdf": "fixed", "sdf": "fixed", "usd": ""}
 
     def pose(self, q: np.ndarray) -> Pose:
         """The identity."""

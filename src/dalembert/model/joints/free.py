@@ -18,7 +18,7 @@ class Free(Joint):
     """q = [position (3) in J [m], unit quaternion w x y z of B in J], v = twist [ω; v] in B's axes [rad/s, m/s]."""
 
     kind, charts = "free", (MOTION,)
-    keywords = {"urdf": "floating", "mjcf": "free"}
+    keywords = {"urdf": "floating", "mjcf": "free", "usd": "rotX rotY rotZ transX transY transZ"}
     keeps_coordinates = False
 
     def pose(self, q: np.ndarray) -> Pose:

@@ -78,7 +78,8 @@ class Joint(ABC):
     # groups of freedoms of which each is carried by the one before, and moves along directions that are fixed in what
     # it moves. A type with a `bias` of its own that states none has (): S may change in any way.
     stages: ClassVar[tuple[slice, ...]] = (slice(None),)
-    # format ("urdf", "mjcf", "sdf", "dh") → its word for this type of joint; a type that is not there is written as
+    # format ("urdf", "mjcf", "sdf", "dh"; "usd": its freedoms, about or along the x axis) → its word for this type of
+    # joint; a type that is not there is written as
     # its `row`, or refused
     keywords: ClassVar[Mapping[str, str]] = {}
     limited: ClassVar[bool] = True  # whether coordinates on lines can have limits

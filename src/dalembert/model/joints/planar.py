@@ -25,7 +25,7 @@ class Planar(AxisJoint):
     """
 
     kind, charts = "planar", (LENGTH, LENGTH, ANGLE)
-    keywords = {"urdf": "planar"}
+    keywords = {"urdf": "planar", "usd": "transY transZ rotX"}
     keeps_coordinates = False
     stages = (slice(0, 2), slice(2, 3))
 

@@ -17,7 +17,7 @@ class Prismatic(AxisJoint):
     """q = [d] along the axis [m], v = ḋ."""
 
     kind, charts = "prismatic", (LENGTH,)
-    keywords = {"urdf": "prismatic", "mjcf": "slide", "sdf": "prismatic", "dh": "prismatic"}
+    keywords = {"urdf": "prismatic", "mjcf": "slide", "sdf": "prismatic", "dh": "prismatic", "usd": "transX"}
 
     def pose(self, q: np.ndarray) -> Pose:
         """Translation by d along the axis."""

@@ -17,7 +17,7 @@ class Revolute(AxisJoint):
     """q = [θ] about the axis [rad], v = θ̇."""
 
     kind, charts = "revolute", (ANGLE,)
-    keywords = {"urdf": "revolute", "mjcf": "hinge", "sdf": "revolute", "dh": "revolute"}
+    keywords = {"urdf": "revolute", "mjcf": "hinge", "sdf": "revolute", "dh": "revolute", "usd": "rotX"}
 
     def pose(self, q: np.ndarray) -> Pose:
         """Rotation by θ about the axis."""

@@ -22,7 +22,7 @@ class Universal(AxisJoint):
     """q = [q1, q2] [rad]: about `axis`, fixed in J, then about `axis2`, fixed in B; v = q̇."""
 
     kind, charts = "universal", (ANGLE, ANGLE)
-    keywords = {"sdf": "universal"}
+    keywords = {"sdf": "universal", "usd": "rotX rotY"}
     keeps_coordinates = False
     stages = (slice(0, 1), slice(1, 2))
 
