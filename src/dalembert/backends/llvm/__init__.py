@@ -12,4 +12,5 @@ In the order of reading:
     compilation, target, objects, kernel     object code, what it needs from outside, and how it is kept and called
     tables, text → arguments → builtin → fastcall     the call from Python
     stages → stages_*              linear-quadratic problems in stages, for optimal control
+    procedures → procedure_values  loops over arrays in plain Python, for what no graph states: pictures
 """
