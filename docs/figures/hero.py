@@ -38,12 +38,7 @@ def main() -> None:
         "puma560": (1.45, [-1.9, 0.8, -1.9, 0.0, 0.9, 0.0]),
     }
     for name, (x, q) in arms.items():
-        arm = load(name)
-        placed = len(scene.things)
-        scene.robot(arm, np.array(q))
-        lift = -min(corners[..., 2].min() for corners, _ in scene.things[placed:])
-        for corners, _ in scene.things[placed:]:
-            corners += [x, 0.3, lift]
+        scene.robot(load(name), np.array(q), place=(x, 0.3, 0.0))
     scene.image().save(Path(__file__).with_suffix(".png"), optimize=True)
 
 

@@ -396,4 +396,4 @@ class Robot:
     rollout_gradient = simulation.rollout_gradient
     optimal_control = optimal.optimal_control
     study = studies.study
-    view = viewing.view
+    view, render, video = viewing.view, viewing.render, viewing.video

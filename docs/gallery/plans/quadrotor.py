@@ -20,8 +20,8 @@ def frame(k):
     scene = Scene((1.0, -0.2, 0.9), 4.2, azimuth=-110, elevation=22, size=(440, 320))
     large = drone.poses(run.q[k])[0]
     scene.robot(drone, run.q[k])
-    for corners, _ in scene.things:  # four times as large as it is
-        corners += 3.0 * (corners - large[:3, 3])
+    for row in scene.owners[1:]:  # four times as large as it is
+        row[:9], row[9:12] = 4.0 * row[:9], row[9:12] + 3.0 * (row[9:12] - large[:3, 3])
     for gate in gates[1:-1]:
         scene.ball(gate, 0.04, "#3a9160")
     return scene.path(run.q[: k + 1, :3], 0.008).image()

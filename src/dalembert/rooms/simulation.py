@@ -13,6 +13,8 @@ from dalembert.errors import DalembertError
 from dalembert.execute import described, one_line, running_on
 from dalembert.interop import is_foreign
 
+from .viewing import motion_pictures
+
 if TYPE_CHECKING:
     from dalembert.contact import Contact
     from dalembert.contact.raycast import Hits
@@ -104,7 +106,7 @@ def _run(
     )
 
     def viewed(run: Run) -> Run:
-        return replace(run, viewer=partial(_view, robot))
+        return replace(run, viewer=partial(_view, robot), pictures=partial(motion_pictures, robot, contact))
 
     with running_on(backend), part_completed(viewed):
         return viewed(simulate(robot.model, q, v, settings))

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.notebook import html
 
 from .ledger import EnergyLedger
 
 if TYPE_CHECKING:
+    from dalembert.pictures import Film
+
     from .audit import EnergyAudit
     from .contacts import Contacts
     from .events import Happening
+
+PICTURED = ("size", "camera", "ground", "shadows", "forces", "trails", "role")  # options of pictures
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,7 @@ class Run:
     contacts: Contacts | None = None  # what touched, if the run had a contact
     unfinished: str = ""
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
+    pictures: Callable[..., Any] | None = field(default=None, repr=False)  # draws the run, likewise
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -94,6 +99,47 @@ class Run:
                 "dalembert.view.Viewer(robot, run=run)"
             )
         return self.viewer(run=self, **options)
+
+    def render(self, t: float, path: str | os.PathLike[str] | None = None, **options: Any) -> np.ndarray:
+        """A picture (height, width, 3) of the run at a time [s], with contact forces; also written to `path`.
+
+        Options as of `Robot.render`, with forces=True and trails=() as of `video`.
+        """
+        from dalembert.pictures.files import write_picture
+
+        if not np.isfinite(t) or not self.t[0] <= t <= self.t[-1]:
+            raise DalembertError(f"render: t is {t!r} s, expected a time of the run, {self.t[0]:g} to {self.t[-1]:g} s")
+        picture: np.ndarray = self._pictures("render", options).at(float(t))
+        if path is not None:
+            write_picture(path, picture)
+        return picture
+
+    def video(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        fps: float | None = None,
+        speed: float = 1.0,
+        threads: int | None = None,
+        progress: bool | None = None,
+        **options: Any,
+    ) -> Film:
+        """A film of the run in a .mp4, .gif, .webp or .png file; a notebook shows the result. See `Robot.video`.
+
+        Options: size, camera, ground, shadows, forces, trails, role.
+        """
+        from dalembert.pictures.film import film
+
+        return film(self._pictures("video", options), path, fps, speed, threads, progress)
+
+    def _pictures(self, what: str, options: dict[str, Any]) -> Any:
+        if self.pictures is None:
+            raise DalembertError(
+                f"{what}: this run of {self.robot!r} was loaded without its robot: write robot.video(run, …)"
+            )
+        if wrong := sorted(options.keys() - set(PICTURED)):
+            raise unknown("option", wrong[0], PICTURED, what)
+        return self.pictures(self, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to .npz, .csv, .parquet, .h5 or .mcap, by the ending of the name; `load_run` reads it back."""
