@@ -43,7 +43,7 @@ from .functions.structure import (
 )
 from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of, unopposed
 from .notebook import html
-from .rooms import auditing, compiling, equations, optimal, simulation, studies, viewing
+from .rooms import auditing, compiling, contacts, equations, optimal, simulation, studies, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -316,12 +316,12 @@ class Robot:
     energy = dynamics.energy
     center_of_mass = dynamics.center_of_mass
     center_of_mass_jacobian = dynamics.center_of_mass_jacobian
+    _inverse_dynamics_in_contact = contacts.inverse_dynamics
     loop_dynamics = loops.loop_dynamics
     loop_inverse_dynamics = loops.loop_inverse_dynamics
     closure_wrenches = loops.closure_wrenches
 
     # ---- derivatives
-
     inverse_dynamics_derivatives = derivatives.inverse_dynamics_derivatives
     forward_dynamics_derivatives = derivatives.forward_dynamics_derivatives
     coriolis_matrix = derivatives.coriolis_matrix
@@ -365,9 +365,9 @@ class Robot:
     operational_dynamics = operational.operational_dynamics
     null_space = operational.null_space
     hybrid_dynamics = operational.hybrid_dynamics
-    linearize = analysis.linearize
+    linearize = contacts.linearize
     modes = analysis.modes
-    equilibrium = analysis.equilibrium
+    equilibrium = contacts.equilibrium
     equilibrium_torque = analysis.equilibrium_torque
 
     # ---- compiling

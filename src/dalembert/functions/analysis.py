@@ -97,20 +97,8 @@ def linearize(
     threads: int | None = None,
     check: bool = True,
 ) -> Linearization:
-    """ẋ = A x + B u of small deviations x = [δq; δv], u = δtau from the motion through (q, v, tau).
-
-    δq = difference(q0, q) are tangent coordinates (nv,). In body axes, as ball and free joints have them, δq̇ is not
-    δv but δv − V × δq, which A contains. step [s]: instead, the exact x' = A x + B u after that time with u held
-    constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
-    keep their numbers along their axes. actuated: names of the joints that have a motor, so that u and the columns of B
-    are those of their freedoms alone, in the order of tau; default all.
-
-    A robot with closed loops: x are the deviations of as many independent freedoms as the loops leave, those of the
-    joints `coordinates`, or chosen here; the result also has their names and the basis (nv, nf) of all deviations,
-    δq = basis · δq of the independent ones. One state, in which the loops are closed (`close_loops`).
-    """
-    if step is not None and (np.ndim(step) != 0 or not 0.0 < step < np.inf):
-        raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
+    """See `Robot.linearize`; without contact."""
+    check_step(step)
     q, v, tau = on_host("linearize", q, v, tau)
     if robot.model.closures:
         q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
@@ -132,8 +120,14 @@ def linearize(
         robot.forward_dynamics(q, v, tau, external=external, threads=threads)  # says at which joint
         raise DalembertError(f"linearize: slopes of robot {robot.name!r} are too large for numbers of this precision")
     if actuated is not None:
-        B = B[..., _freedoms(robot.model, actuated)]
-    return Linearization(A, B) if step is None else _after(robot, A, B, step, check)
+        B = B[..., freedoms_of(robot.model, actuated)]
+    return Linearization(A, B) if step is None else after(robot, A, B, step, check)
+
+
+def check_step(step: float | None) -> None:
+    """Refuse a step of no duration."""
+    if step is not None and (np.ndim(step) != 0 or not 0.0 < step < np.inf):
+        raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
 
 
 def _closed(
@@ -148,12 +142,12 @@ def _closed(
 ) -> ClosedLinearization:
     A, B, chart = closed_linearization(robot, q, v, tau, external, coordinates)
     if actuated is not None:
-        B = B[:, _freedoms(robot.model, actuated)]
-    A, B = (A, B) if step is None else _after(robot, A, B, step, check=True)
+        B = B[:, freedoms_of(robot.model, actuated)]
+    A, B = (A, B) if step is None else after(robot, A, B, step, check=True)
     return ClosedLinearization(A, B, chart.names(robot.model), chart.basis)
 
 
-def _after(robot: Robot, A: np.ndarray, B: np.ndarray, step: float, check: bool) -> Linearization:
+def after(robot: Robot, A: np.ndarray, B: np.ndarray, step: float, check: bool) -> Linearization:
     """x' = A x + B u after a time with u held constant."""
     batch, n = A.shape[:-2], A.shape[-1] // 2
     size = 2 * n + B.shape[-1]
@@ -170,7 +164,7 @@ def _after(robot: Robot, A: np.ndarray, B: np.ndarray, step: float, check: bool)
     return Linearization(after[..., : 2 * n], after[..., 2 * n :])
 
 
-def _freedoms(model: Model, joints: str | Sequence[str]) -> list[int]:
+def freedoms_of(model: Model, joints: str | Sequence[str]) -> list[int]:
     """Places in v of some joints, by name, in the order of the model."""
     names = [joints] if isinstance(joints, str) else list(joints)
     return sorted({k for name in names for k in range(model.nv)[model.joint(name).v]})
@@ -279,16 +273,7 @@ def equilibrium(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> Equilibrium:
-    """The equilibrium found from q (nq,) under the constant generalised force tau (nv,), default none.
-
-    Newton's method on the manifold, damped (Levenberg-Marquardt) where it would not come nearer: it solves
-    equilibrium_torque(q, external=external) = tau, so that the equilibrium may be unstable (see `modes`); joint
-    limits play no part. tolerance: largest residual relative to the forces at the start, or 1 [N·m or N]. None
-    found is an error.
-
-    With closed loops: what the loops leave free is at rest, and residual is what no force of the loops balances. It
-    starts from the closed configuration near q.
-    """
+    """See `Robot.equilibrium`; without contact."""
     n = robot.model.nv
     (q,) = on_host("equilibrium", q)
     q = robot.normalize(q)

@@ -154,6 +154,11 @@ def closed_linearization(
     if added is not None:
         s = s._replace(dq=s.dq + s.dtau @ added.dq, dv=s.dv + s.dtau @ added.dv)
     check_closed(robot, "linearize", s.residual, s.J @ v)
+    return reduced(model, s, v, joints)
+
+
+def reduced(model: Model, s: LoopSlopes, v: np.ndarray, joints: Any) -> tuple[np.ndarray, np.ndarray, Chart]:
+    """A (2nf, 2nf), B (2nf, nv) in the independent freedoms that the rows of s leave, and the chart."""
     places, N = chart(model, s.J, joints, "linearize")
     rest = [k for k in range(model.nv) if k not in places]
     bent = np.zeros((model.nv, len(places)))  # δv that a displacement asks for, so that J v stays 0

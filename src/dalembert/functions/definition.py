@@ -64,10 +64,12 @@ class Definition:
         in_double: bool = False,
         singular: Callable[[Model, Mapping[str, Any], np.ndarray], str] | None = None,
         unbounded: Callable[[Model, Mapping[str, np.ndarray]], str] | None = None,
+        elsewhere: Mapping[str, str] | None = None,
     ) -> None:
         self.function, self.name, self.shape = function, name or function.__name__, shape
         self.refuses, self.unit_quaternions, self.differentiates = refuses, unit_quaternions, differentiates
         self.in_double, self.singular, self.unbounded = in_double, singular, unbounded
+        self.elsewhere = elsewhere or {}
         self.method: Callable[..., Any] = function  # replaced by what `Robot` has under its name
 
     def __repr__(self) -> str:
@@ -79,7 +81,7 @@ class Definition:
         _, *signature = inspect.signature(self.function).parameters.values()
         parameters = {}
         for p in signature:
-            if p.kind is not p.VAR_KEYWORD:
+            if p.kind is not p.VAR_KEYWORD and p.name not in self.elsewhere:
                 parameters[p.name] = Parameter(self._kind(p), p.default, p.kind is not p.KEYWORD_ONLY)
         return parameters
 

@@ -32,7 +32,7 @@ def open_tree(model: Model) -> str | None:
     )
 
 
-@quantity("nv")
+@quantity("nv", elsewhere={"contact": "_inverse_dynamics_in_contact"})
 def inverse_dynamics(
     robot: Robot,
     q: Configuration,
@@ -41,12 +41,17 @@ def inverse_dynamics(
     *,
     external: External = (),
     method: Method = NEWTON_EULER,
+    contact: Any = None,
     **keywords: Unpack[Keywords],
 ) -> np.ndarray:
     """tau (…, nv) = M a + C v + g + joint forces − Σ Jᵀ F: what the joints must give for the acceleration a.
 
     method: "newton-euler" (recursive, the fastest), "lagrange" (energies differentiated) or
     "generalized-newton-euler" (closed form, joint by joint); independent ways to the same numbers.
+
+    contact: a `dalembert.Contact`, whose forces are subtracted. Compliant contact and model="mujoco" (with all its soft
+    constraints, as mj_inverse) have one answer. Rigid contacts push with the least forces, inside their friction cones,
+    that balance what the joints without motors cannot; what they cannot balance is left in tau at these joints.
     """
     if method == LAGRANGE:
         return lagrange.inverse_dynamics(robot.model, q, v, a, external)

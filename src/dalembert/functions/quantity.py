@@ -56,6 +56,9 @@ class Quantity(Definition):
 
     def evaluate(self, robot: Robot, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result of a call of the method; afterwards its fast call takes calls with the same choices."""
+        for keyword, method in self.elsewhere.items():
+            if keyword in keywords and (given := keywords.pop(keyword)) is not None:
+                return getattr(robot, method)(*inputs, **{keyword: given}, **keywords)
         values, controls = self.bound(inputs, keywords)
         request, numbers = Request(self.name, robot.model), list[Any]()
         for name, (kind, _, _) in self.parameters.items():
@@ -259,6 +262,7 @@ def quantity(
     in_double: bool = False,
     singular: Callable[[Model, Mapping[str, Any], np.ndarray], str] | None = None,
     unbounded: Callable[[Model, Mapping[str, np.ndarray]], str] | None = None,
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -274,6 +278,7 @@ def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any)
     in words, or None. unit_quaternions: whether those of its configurations must have unit length. differentiates:
     whether it takes derivatives in its inputs. in_double: whether single precision is computed in double. singular:
     words for a result that is not finite; unbounded: the same, from the state, where the compiled code looks for it.
+    elsewhere: keywords without a kind, and the methods of the robot that answer calls with them.
     """
 
     def define(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,13 +7,14 @@ that keeps factors sparse (`elimination_order`).
 Read in this order:
 
     zeros, order, symmetric, general      entries that are 0; L D Lᵀ and its order; systems that are not symmetric
-    quadratic, stages                     quadratic programs; linear-quadratic problems in stages
+    quadratic, nonnegative, stages        quadratic programs; least squares ≥ 0; linear-quadratic problems in stages
     columns                               arrays by name as columns of one table
     block_elimination                     systems of 6 × 6 blocks whose pattern is known at run time
 """
 
 from .columns import Columns
 from .general import solve, solve_saddle
+from .nonnegative import nonnegative_least_squares
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
 from .symmetric import (
@@ -40,6 +41,7 @@ __all__ = [
     "factor_semidefinite",
     "gram",
     "is_zero",
+    "nonnegative_least_squares",
     "nonzeros",
     "solve",
     "solve_elastic",

@@ -25,7 +25,7 @@ from .heights import MOST_PRISMS
 from .joints import Soft, soft_rows
 from .points import Point
 from .rows import Block, Contacts, contact_block
-from .solver import Solution, constrained
+from .solver import Solution, constrained, forces_at
 from .weights import mobility
 
 KEPT = 16  # constraints of a model
@@ -132,6 +132,22 @@ class MujocoConstraints:
         velocity = gathering.velocities(motions, position, v)
         force = gathering.by_point(slots, solution.contacts[:, :3])
         return solution.a, Touching(gap, position, normal, velocity, force)
+
+    def inverse(self, model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the other forces (nv,) under which the accelerations are a (nv,), and contact forces (k, 3)."""
+        others = [block for each in self.soft for block in each.blocks(model, q, v, self.shortest)]
+        turned, rest = a + turning(model, v), algorithms.rnea(model, q, v, a)
+        if not self.gathers:
+            found = self._contacts(model, q, v)
+            solution, k = forces_at(turned, [*found.blocks, *others]), len(found.points)
+            pushes = [x[:3] @ p.axes[: len(x)] for p, x in zip(found.points, solution.answers[:k], strict=True)]
+            return rest - solution.force, np.array(pushes).reshape(k, 3)
+        gathering, X = self.gathering(model), algorithms.poses(model, q)
+        slots = gathering.slots(X)
+        contacts = gathering.contacts(slots, Motions(model, X, q), v, self.cone, self.impratio, self.shortest)
+        solution = forces_at(turned, others, contacts)
+        tau = where(slots.overfull < 0.5, rest - solution.force, np.nan)
+        return tau, gathering.by_point(slots, solution.contacts[:, :3])
 
     def _gathered(
         self,

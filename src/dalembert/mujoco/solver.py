@@ -61,15 +61,36 @@ def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts
     end = repeat(newton, PASSES, {"a": 0.0 * a0, "best": LARGE, "stalls": 0.0, "done": 0.0}, settled="done")
     a = held(where(end["best"] <= FAILED * FAILED, end["a"], np.nan))
     a = a + problem.step(a).s  # derivatives are those of the solution
-    answers = [block.answer(x)[0] for block, x in zip(blocks, problem.misses(a), strict=True)]
-    force: Any = np.zeros(len(a0), object)
+    return forces_at(a, blocks, contacts)
+
+
+def forces_at(a: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
+    """Forces of all constraints at given accelerations a (nv,), which need no iteration."""
+    answers = [block.answer(x)[0] for block, x in zip(blocks, _misses(a, blocks), strict=True)]
+    force: Any = np.zeros(len(a), object)
     for block, answer in zip(blocks, answers, strict=True):
         force = force + sparse_product(block.J.T, answer)
     pushes = np.zeros((0, 3))
     if contacts is not None:
-        pushed = problem.pushed(a, force)
+        pushed = _pushed(contacts, a, force)
         force, pushes = pushed["gathered"], pushed["push"]
     return Solution(a, force, answers, pushes)
+
+
+def _misses(a: np.ndarray, blocks: Sequence[Block]) -> list[np.ndarray]:
+    """J a − reference of each block."""
+    return [sparse_product(block.J, a) - block.reference for block in blocks]
+
+
+def _pushed(contacts: Contacts, a: np.ndarray, force: np.ndarray) -> dict[str, np.ndarray]:
+    """Forces of the contacts in slots: "push" (k, rows), and "gathered", `force` with theirs, summed up."""
+
+    def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
+        push = contacts.answer(J @ a - reference, *law)[0]
+        return {"gathered": gathered + J.T @ push, "push": push}
+
+    items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
+    return _summed(one, items, {"gathered": force}, contacts.count)
 
 
 class _Step(NamedTuple):
@@ -89,15 +110,11 @@ class _Problem:
         self.M, self.a0, self.blocks, self.contacts = M, a0, blocks, contacts
         self.scale = a0 @ sparse_product(M, a0)
 
-    def misses(self, a: np.ndarray) -> list[np.ndarray]:
-        """J a − reference of each block."""
-        return [sparse_product(block.J, a) - block.reference for block in self.blocks]
-
     def step(self, a: np.ndarray) -> _Step:
         """Newton's direction from a."""
         missing = sparse_product(self.M, a - self.a0)
         gradient, H = np.array(missing, object), np.array(self.M, object)
-        for block, x in zip(self.blocks, self.misses(a), strict=True):
+        for block, x in zip(self.blocks, _misses(a, self.blocks), strict=True):
             force, stiffness = block.answer(x)
             gradient = gradient - sparse_product(block.J.T, force)
             _add(H, block.J, stiffness)
@@ -126,22 +143,11 @@ class _Problem:
         H[at] = H[at] + sums["added"]
         return sums["gradient"], H
 
-    def pushed(self, a: np.ndarray, force: np.ndarray) -> dict[str, np.ndarray]:
-        """Forces of the contacts in slots: "push" (k, rows), and "gathered", `force` with theirs, summed up."""
-        contacts = self.contacts
-        assert contacts is not None
-
-        def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
-            push = contacts.answer(J @ a - reference, *law)[0]
-            return {"gathered": gathered + J.T @ push, "push": push}
-
-        items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
-        return _summed(one, items, {"gathered": force}, contacts.count)
-
     def searched(self, a: np.ndarray, step: _Step) -> Any:
         """Return the step length along a direction at which the slope vanishes."""
         ways = [
-            (block, x, sparse_product(block.J, step.s)) for block, x in zip(self.blocks, self.misses(a), strict=True)
+            (block, x, sparse_product(block.J, step.s))
+            for block, x in zip(self.blocks, _misses(a, self.blocks), strict=True)
         ]
         inertial = (a - self.a0) @ sparse_product(self.M, step.s)
         contacts = self.contacts
