@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
+
+from dalembert.math import abs as absolute
+from dalembert.math import log, minimum, sqrt, where
 
 CENTRAL, SHIFT, FAR = 0.425, 1.6, 5.0
 MIDDLE = (
@@ -25,24 +28,20 @@ FAR_TAIL = (
 )  # fmt: skip
 
 
-def inverse_normal(u: np.ndarray) -> np.ndarray:
-    """Standard normal numbers with the probabilities u in (0, 1), to about 1e-15 relative."""
-    u = np.ascontiguousarray(u, float)
+def inverse_normal(u: Any) -> Any:
+    """Standard normal numbers with the probabilities u in (0, 1), to about 1e-15 relative: floats, arrays or traced."""
     q = u - 0.5
-    x = q * _ratio(MIDDLE, CENTRAL * CENTRAL - q * q)
-    outer = np.abs(q) > CENTRAL
-    if outer.any():
-        r = np.sqrt(-np.log(np.where(q < 0.0, u, 1.0 - u)[outer]))
-        tail = np.where(r <= FAR, _ratio(TAIL, r - SHIFT), _ratio(FAR_TAIL, r - FAR))
-        x[outer] = np.copysign(tail, q[outer])
-    return x
+    r = sqrt(-log(minimum(u, 1.0 - u)))
+    tail = where(r <= FAR, _ratio(TAIL, r - SHIFT), _ratio(FAR_TAIL, r - FAR))
+    middle = q * _ratio(MIDDLE, CENTRAL * CENTRAL - q * q)
+    return where(absolute(q) > CENTRAL, where(q < 0.0, -tail, tail), middle)
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], ...], r: np.ndarray) -> np.ndarray:
+def _ratio(coefficients: tuple[tuple[float, ...], ...], r: Any) -> Any:
     """The quotient of two polynomials, highest powers first."""
     parts = []
     for row in coefficients:
-        total = np.full_like(r, row[0])
+        total = 0.0 * r + row[0]
         for c in row[1:]:
             total = total * r + c
         parts.append(total)

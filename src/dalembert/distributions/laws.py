@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.errors import DalembertError, is_number
+from dalembert.math import clip, exp, lookup, minimum, sqrt, where
 
 from .inverse_normal import inverse_normal
 
@@ -33,7 +34,10 @@ class Distribution:
         return 1 if self.size is None else self.size
 
     def values(self, u: np.ndarray) -> np.ndarray:
-        """Values (n,) or (n, size) of uniform numbers u (n, width) between 0 and 1."""
+        """Values (n,) or (n, size) of uniform numbers u (n, width) between 0 and 1.
+
+        Written with arithmetic and `dalembert.math`, it also serves compiled environments, where u is traced.
+        """
         raise NotImplementedError
 
     def shaped(self, x: np.ndarray) -> np.ndarray:
@@ -72,14 +76,15 @@ def _frozen(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Every value between low and high alike."""
+    """Every value between low and high alike; each a number, or one for each number of a vector."""
 
-    low: float
-    high: float
+    low: float | tuple[float, ...]
+    high: float | tuple[float, ...]
 
     def values(self, u: np.ndarray) -> np.ndarray:
         """See `Distribution.values`."""
-        return self.shaped(self.low + (self.high - self.low) * u)
+        low, high = np.array(self.low), np.array(self.high)
+        return self.shaped(low + (high - low) * u)
 
 
 @dataclass(frozen=True)
@@ -94,11 +99,11 @@ class Normal(Distribution):
     def values(self, u: np.ndarray) -> np.ndarray:
         """See `Distribution.values`."""
         if np.isfinite(self.low) or np.isfinite(self.high):
-            from math import erfc, sqrt
+            from math import erfc
 
-            below, above = (0.5 * erfc((self.mean - x) / (sqrt(2.0) * self.deviation)) for x in (self.low, self.high))
-            u = np.clip(below + (above - below) * u, np.finfo(float).tiny, 1.0 - 2.0**-53)
-        return self.shaped(np.clip(self.mean + self.deviation * inverse_normal(u), self.low, self.high))
+            below, above = (0.5 * erfc((self.mean - x) / (2.0**0.5 * self.deviation)) for x in (self.low, self.high))
+            u = clip(below + (above - below) * u, np.finfo(float).tiny, 1.0 - 2.0**-53)
+        return self.shaped(clip(self.mean + self.deviation * inverse_normal(u), self.low, self.high))
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class LogUniform(Distribution):
 
     def values(self, u: np.ndarray) -> np.ndarray:
         """See `Distribution.values`."""
-        return self.shaped(np.exp(np.log(self.low) + (np.log(self.high) - np.log(self.low)) * u))
+        return self.shaped(exp(np.log(self.low) + (np.log(self.high) - np.log(self.low)) * u))
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ class LogNormal(Distribution):
 
     def values(self, u: np.ndarray) -> np.ndarray:
         """See `Distribution.values`."""
-        return self.shaped(self.median * np.exp(self.deviation * inverse_normal(u)))
+        return self.shaped(self.median * exp(self.deviation * inverse_normal(u)))
 
 
 @dataclass(frozen=True)
@@ -137,9 +142,7 @@ class Triangular(Distribution):
         """See `Distribution.values`."""
         span, rise, fall = self.high - self.low, self.mode - self.low, self.high - self.mode
         rising = u * span < rise
-        return self.shaped(
-            np.where(rising, self.low + np.sqrt(u * span * rise), self.high - np.sqrt((1.0 - u) * span * fall))
-        )
+        return self.shaped(where(rising, self.low + sqrt(u * span * rise), self.high - sqrt((1.0 - u) * span * fall)))
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,10 @@ class Choice(Distribution):
 
     def values(self, u: np.ndarray) -> np.ndarray:
         """See `Distribution.values`."""
-        place = np.minimum((u * len(self.options)).astype(int), len(self.options) - 1)
-        return self.shaped(np.array(self.options)[place])
+        place = minimum(u * len(self.options), len(self.options) - 1.0)
+        if isinstance(self.options[0], str):
+            return self.shaped(np.array(self.options)[np.asarray(place).astype(int)])
+        return self.shaped(lookup(self.options, place))
 
 
 @dataclass(frozen=True)
@@ -166,12 +171,31 @@ class Grid:
         return {"kind": "Grid", "points": _plain(self.points), "axis": self.axis}
 
 
-def uniform(low: float, high: float, *, size: int | None = None) -> Distribution:
-    """Uniform between low and high; size: a vector of so many."""
+def uniform(low: Any, high: Any, *, size: int | None = None) -> Distribution:
+    """Uniform between low and high, two numbers, or two vectors of one length; size: a vector of so many numbers."""
+    if np.ndim(low) or np.ndim(high):
+        return _uniform_vector(low, high, size)
     low, high = _numbers("uniform", low=low, high=high)
     if not low < high:
         raise DalembertError(f"uniform: low {low:g}, high {high:g}: expected low below high")
     return Uniform(_size("uniform", size), low, high)
+
+
+def _uniform_vector(low: Any, high: Any, size: Any) -> Distribution:
+    """Each number of a vector between bounds of its own; equal bounds: that number."""
+    try:
+        lows, highs = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float))
+    except (TypeError, ValueError):
+        raise DalembertError(
+            f"uniform: low {low!r}, high {high!r}: expected numbers, or vectors of one length"
+        ) from None
+    if lows.ndim != 1 or not lows.size or size not in (None, len(lows)):
+        raise DalembertError(
+            f"uniform: low and high have shape {lows.shape}, expected (n,); size is then n or left out"
+        )
+    if not (np.isfinite(lows).all() and np.isfinite(highs).all() and (lows <= highs).all()):
+        raise DalembertError(f"uniform: low {low!r}, high {high!r}: expected finite numbers, low at most high")
+    return Uniform(len(lows), tuple(lows.tolist()), tuple(highs.tolist()))
 
 
 def normal(
