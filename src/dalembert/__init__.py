@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import control, identify, math, mechanism, motion, optimal, shapes, spatial, study
+    from . import control, identify, learn, math, mechanism, motion, optimal, shapes, spatial, study
     from .algorithms.zero_moment_point import zero_moment_point
     from .comparison import Comparison, Difference
     from .comparison.compare import compare
@@ -79,6 +79,7 @@ __all__ = [
     "identify",
     "integrators",
     "kinds",
+    "learn",
     "load",
     "load_run",
     "mass_properties",
@@ -111,6 +112,7 @@ _ROOMS = {
     "identify": "identify",
     "integrators": "sim.integrators",
     "kinds": "functions.kinds",
+    "learn": "learn",
     "math": "math",
     "mechanism": "mechanism",
     "motion": "motion",

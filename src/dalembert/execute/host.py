@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -14,12 +16,14 @@ from dalembert.errors import DalembertError
 
 from . import batch
 from .threads import limit
+from .threads import run as run_threads
 
 _ADDRESS = ctypes.c_void_p
 
 
 class Bound:
-    """A batch on fixed arrays, on the calling thread: addresses are taken once, a call takes a fraction of a µs.
+    """A batch on fixed arrays, on the calling thread or several: addresses are taken once, a call takes a fraction
+    of a µs.
 
     arrays (rows, size) or, for all rows, (size,); results (rows, *shape); all dense, of one float type. They are read
     and written in place whenever it is called, which returns the status. A loop makes `passes`, and rows of its
@@ -48,6 +52,7 @@ class Bound:
         self._strides = (ctypes.c_int64 * len(arrays))(*[x.strides[0] if x.ndim > 1 else 0 for x in arrays])
         self._outputs = (_ADDRESS * len(results))(*map(fastcall.address, results))
         self._code, self._rows, self._passes = kernel.executable("batch", ELEMENT[dtype]), rows, passes
+        self._lanes = kernel.lanes or target.lanes(ELEMENT[dtype])
 
     @property
     def code_address(self) -> int:
@@ -66,6 +71,24 @@ class Bound:
 
     def __call__(self) -> int:
         return self._code.call(self._inputs, self._strides, self._outputs, 0, self._rows, self._passes)
+
+    def on_threads(self, threads: int | None) -> int:
+        """The same call on several threads: each takes chunks of rows, which computes the same bits."""
+        groups = -(-self._rows // self._lanes)
+        workers = min(limit(threads), groups)
+        if workers <= 1:
+            return self()
+        step = self._lanes * -(-groups // (batch.CHUNKS_PER_THREAD * workers))
+        starts = iter(range(0, self._rows, step))  # its next() is atomic: every chunk goes to one thread
+        statuses: list[int] = []
+
+        def work() -> None:
+            for begin in starts:
+                end, tables = min(begin + step, self._rows), (self._inputs, self._strides, self._outputs)
+                statuses.append(self._code.call(*tables, begin, end, self._passes))
+
+        run_threads(work, workers)
+        return reduce(operator.or_, statuses, 0)
 
 
 class NativeKernel(LlvmKernel):
