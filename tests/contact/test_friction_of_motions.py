@@ -77,3 +77,39 @@ def test_what_it_refuses():
         options = {"contact": Contact(), "parameters": {"contact_friction": np.array([0.5])}} | change
         with pytest.raises(DalembertError, match=match):
             ball().rollout(START, np.zeros(6), step=2e-3, steps=2, **options)
+
+
+def test_steppers_take_it_in_every_call() -> None:
+    """With the memory of contacts, and for controllers; a later value acts from its step on and compiles nothing."""
+    contact = Contact(ground=0.0)
+    q, v = np.tile(START, (3, 1)), np.tile(np.array(SLIDES), (3, 1))
+    step = box().stepper(2e-3, contact=contact, parameters=("contact_friction", "gravity"))
+    memory, values = step.start(q, v), {"contact_friction": MU[:, None], "gravity": [0.0, 0.0, -G]}
+    for _ in range(50):
+        q, v, memory = step(q, v, np.zeros(6), memory, **values)
+    np.testing.assert_array_equal(q, slide(50).q)
+    before = v[:, 3]
+    q, v, memory = step(q, v, np.zeros(6), memory, **values | {"contact_friction": 0.5})
+    np.testing.assert_allclose(before - v[:, 3], 0.5 * G * 2e-3, atol=CONTACT_SOLVER)
+    alone = step(q[0], v[0], contact_friction=0.5, gravity=[0.0, 0.0, -G])
+    np.testing.assert_allclose(alone[1][3], v[0, 3] - 0.5 * G * 2e-3, atol=CONTACT_SOLVER)
+    controlled = box().stepper(
+        2e-3, contact=contact, torque=lambda t, q, v: np.zeros(6), parameters=("contact_friction",)
+    )
+    after = controlled(START, SLIDES, controlled.start(START, SLIDES), contact_friction=0.1)
+    np.testing.assert_allclose(after[1][3], 2.0 - 0.1 * G * 2e-3, atol=CONTACT_SOLVER)
+
+
+def test_what_steppers_refuse() -> None:
+    step = box().stepper(2e-3, contact=Contact(ground=0.0), parameters=("contact_friction",))
+    state = START, SLIDES, np.zeros(6)
+    with pytest.raises(DalembertError, match="stepper: contact_friction is missing"):
+        step(*state)
+    with pytest.raises(DalembertError, match="stepper: contact_friction is -1"):
+        step(*state, contact_friction=-1.0)
+    with pytest.raises(TypeError, match="mu"):
+        step(*state, contact_friction=0.5, mu=0.3)
+    with pytest.raises(DalembertError, match="expected a tuple of names"):
+        box().stepper(2e-3, contact=Contact(ground=0.0), parameters="contact_friction")
+    with pytest.raises(DalembertError, match="stepper: parameters: contact_friction: there is no contact"):
+        box().stepper(2e-3, parameters=("contact_friction",))

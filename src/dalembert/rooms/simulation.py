@@ -157,6 +157,7 @@ def stepper(
     controls: bool = False,
     torque: Any = None,
     contact: Contact | None = None,
+    parameters: Sequence[str] = (),
 ) -> Any:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
@@ -164,6 +165,8 @@ def stepper(
     tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
     Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
     With rigid contact so too, for steps that go on from the one before as those of `rollout` do; or without z.
+    parameters: names of live groups, as of `rollout`, whose values are keywords of every call and compile nothing:
+    q, v, z = stepper(q, v, tau, z, contact_friction=[0.4]).
     The same step as `rollout` takes, with its `friction` and `contact`.
     torque: a law (t, q, v) → tau, evaluated once per step, or `dalembert.Sampled`, compiled into the step, which is
     then q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
@@ -175,8 +178,8 @@ def stepper(
         step=step, integrator=integrator, elements=tuple(elements), friction=friction, contact=contact
     )
     if torque is not None:
-        return ControlledStepper(robot.model, settings, torque)
-    return Stepper(robot.model, settings, controls)
+        return ControlledStepper(robot.model, settings, torque, parameters)
+    return Stepper(robot.model, settings, controls, parameters)
 
 
 def rollout(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import is_single, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
+from dalembert.interop import is_foreign
 from dalembert.model import Model, tool_frame
 from dalembert.spatial import Inertia
 
@@ -22,7 +24,7 @@ PAYLOAD = "payload"  # a point mass at the tool [kg]
 ALONE = (CONTACT_FRICTION, PAYLOAD)  # one number each
 
 
-def checked_names(names: Collection[str], contact: Contact | None) -> tuple[str, ...]:
+def checked_names(names: Collection[str], contact: Contact | None, where: str = "rollout") -> tuple[str, ...]:
     """Names of what is live, each known; friction of contacts last, where there are such."""
     known = (*GROUPS, *ALONE)
     if wrong := [name for name in names if name not in known]:
@@ -32,10 +34,10 @@ def checked_names(names: Collection[str], contact: Contact | None) -> tuple[str,
         return live
     if contact is None or contact.model == "mujoco":
         what = "there is no contact" if contact is None else "contacts of MuJoCo's model take that of the file"
-        raise DalembertError(f"rollout: parameters: {CONTACT_FRICTION}: {what}")
+        raise DalembertError(f"{where}: parameters: {CONTACT_FRICTION}: {what}")
     if contact.static_friction is not None:
         raise DalembertError(
-            f"rollout: parameters: {CONTACT_FRICTION} is that of rest as well: leave out static_friction of the contact"
+            f"{where}: parameters: {CONTACT_FRICTION} is that of rest as well: leave out static_friction of the contact"
         )
     return (*live, CONTACT_FRICTION)
 
@@ -45,14 +47,49 @@ def size_of(model: Model, name: str) -> int:
     return 1 if name in ALONE else len(GROUPS[name].values(model))
 
 
-def check_values(model: Model, named: Mapping[str, np.ndarray]) -> None:
+def check_values(model: Model, named: Mapping[str, np.ndarray], where: str = "rollout") -> None:
     """Raise the error for the first value that no robot has."""
-    check_live(model, "rollout", {name: x for name, x in named.items() if name not in ALONE})
+    check_live(model, where, {name: x for name, x in named.items() if name not in ALONE})
     for name in ALONE:
         values = named.get(name)
         if values is not None and not np.all(values >= 0.0):
             wrong = values[~(values >= 0.0)].ravel()[0]
-            raise DalembertError(f"rollout: {name} is {wrong:g}, expected 0 or more, or check=False")
+            raise DalembertError(f"{where}: {name} is {wrong:g}, expected 0 or more, or check=False")
+
+
+class LiveInputs:
+    """Live groups of a function that is called again and again: inputs beside its states, by keyword in every call."""
+
+    def __init__(self, where: str, model: Model, names: Collection[str], contact: Contact | None) -> None:
+        if isinstance(names, str):
+            raise DalembertError(f"{where}: parameters is {names!r}, expected a tuple of names: ({names!r},)")
+        self.where, self.model, self.names = where, model, checked_names(tuple(names), contact, where)
+        self.sizes = {name: size_of(model, name) for name in self.names}
+
+    def taken(self, like: Any, keywords: dict[str, Any]) -> list[Any]:
+        """The values in a call, out of its keywords; numbers and lists in the precision of the array `like`."""
+        values = []
+        for name in self.names:
+            if name not in keywords:
+                expected = f"expected in every call: {name}=… (…, {self.sizes[name]})"
+                raise DalembertError(f"{self.where}: {name} is missing, {expected}")
+            x = keywords.pop(name)
+            if not is_foreign(x):
+                if not isinstance(x, np.ndarray):
+                    dtype = like.dtype if is_single(like) else float
+                    x = real_array(f"{self.where}: {name}", x, f"expected (…, {self.sizes[name]})").astype(dtype)
+                x = x.reshape(1) if not x.ndim else x
+            values.append(x)
+        if keywords.get("check", True):
+            named = dict(zip(self.names, values, strict=True))
+            check_values(self.model, {k: x for k, x in named.items() if isinstance(x, np.ndarray)}, self.where)
+        return values
+
+    def put(self, system: System, values: Sequence[np.ndarray]) -> System:
+        """The system with traced values of all groups."""
+        for name, x in zip(self.names, values, strict=True):
+            system = put(system, name, x)
+        return system
 
 
 def put(system: System, name: str, x: np.ndarray) -> System:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import signature
 from math import prod
 from typing import Any
@@ -30,6 +30,7 @@ from ..system.sampled import Sampled
 from ..system.sampling import Sampling
 from ..system.system import System
 from .closed import DRIFT, OpenLoops
+from .live import LiveInputs
 from .settings import RolloutSettings, StepSettings, prepared
 
 
@@ -39,7 +40,7 @@ class Stepper:
     With controls, tau is the controls (…, nu) of the robot's actuators. Where elements or actuators have states of
     their own, q, v, z = stepper(q, v, tau, z), with z (…, n) from `start(q, v)` at first. With rigid contact z is also
     what its steps remember: the impulses from which the next solution starts, and how what sticks rolls. Without z each
-    step of it stands alone.
+    step of it stands alone. parameters: names of live groups, whose values are keywords of every call.
 
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
     check. A mass matrix that is singular, a Newton iteration of an implicit integrator that does not settle, as always
@@ -47,19 +48,22 @@ class Stepper:
     `call` is the function behind it, of all these arguments.
     """
 
-    def __init__(self, model: Model, settings: StepSettings, controls: bool = False) -> None:
+    def __init__(
+        self, model: Model, settings: StepSettings, controls: bool = False, parameters: Collection[str] = ()
+    ) -> None:
         self.model, self.settings, self.controls, self.step = model, settings, controls, settings.step
         self.integrator = settings.method("stepper", model)
-        self._system, self.call = _compiled(model, settings, self.integrator, controls)
+        self._live = LiveInputs("stepper", model, parameters, settings.contact)
+        self._system, self.call = _compiled(model, settings, self.integrator, controls, self._live)
         self.nz = _states_to_hand_over(self._system)
         self._remembering: Callable[..., Any] | None = None
         self._start: Call | None = None
-        words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
+        words = f"({', '.join(self.call.sizes)})"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
         self._open_loops = OpenLoops(self._system, {"q": model.nq, "v": model.nv})
         self._last: Any = None  # q after the last step, which closes loops
-        if not self._system.permanent_count:
+        if not (self._system.permanent_count or self._live.names):
             _call_directly(self, self.call.builtin("stepper", f"{words}\n--\n\n", self.__call__))
 
     def __call__(self, q: Any, v: Any, tau: Any = None, z: Any = None, **keywords: Any) -> tuple[Any, ...]:
@@ -74,26 +78,29 @@ class Stepper:
         return after
 
     def _stepped(self, q: Any, v: Any, tau: Any, z: Any, keywords: dict[str, Any]) -> tuple[Any, ...]:
+        values = self._live.taken(q, keywords) if self._live.names else ()
         if not self.nz:
             if z is not None:
-                return self._remembered(q, v, tau, z, keywords)
-            return self._fast(q, v, tau, **keywords) if keywords else self._fast(q, v, tau)
+                return self._remembered(q, v, tau, z, values, keywords)
+            return self._fast(q, v, tau, *values, **keywords)
         if z is None:
             raise DalembertError(
                 f"stepper: elements or actuators have {self.nz} states of their own: write q, v, z = stepper(q, v, "
                 "tau, z), from z = stepper.start(q, v)"
             )
-        return self._fast(q, v, tau, z, **keywords)
+        return self._fast(q, v, tau, z, *values, **keywords)
 
-    def _remembered(self, q: Any, v: Any, tau: Any, z: Any, keywords: dict[str, Any]) -> tuple[Any, ...]:
+    def _remembered(
+        self, q: Any, v: Any, tau: Any, z: Any, values: Sequence[Any], keywords: dict[str, Any]
+    ) -> tuple[Any, ...]:
         """A step whose contacts remember the one before."""
         if self._system.contact is None:
             raise DalembertError("stepper: got z, but no element or actuator has states of its own")
         if self._remembering is None:
             settings = self.model, self.settings, self.integrator, self.controls
-            call = _compiled(*settings, remembers=True)[1]
-            self._remembering = call.builtin("stepper", "(q, v, tau, z)\n--\n\n", call)
-        return self._remembering(q, v, tau, z, **keywords)
+            call = _compiled(*settings, self._live, remembers=True)[1]
+            self._remembering = call.builtin("stepper", f"({', '.join(call.sizes)})\n--\n\n", call)
+        return self._remembering(q, v, tau, z, *values, **keywords)
 
     def start(self, q: Any, v: Any) -> Any:
         """The states z (…, n) of elements, actuators and rigid contact at the beginning, at q (…, nq), v (…, nv).
@@ -110,7 +117,7 @@ class Stepper:
         return f"<Stepper of robot {self.model.name!r}: {self.integrator.name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stepper, (self.model, self.settings, self.controls)
+        return Stepper, (self.model, self.settings, self.controls, self._live.names)
 
 
 def _is_same(q: Any, last: Any) -> bool:
@@ -135,7 +142,7 @@ def _states_to_hand_over(system: System) -> int:
 
 
 def _compiled(
-    model: Model, settings: StepSettings, method: Integrator, controls: bool, remembers: bool = False
+    model: Model, settings: StepSettings, method: Integrator, controls: bool, live: LiveInputs, remembers: bool = False
 ) -> tuple[System, Call]:
     """The step as a call; remembers: also where rigid contact alone has states, they come in and go out."""
     settings.check_step("stepper")
@@ -145,35 +152,39 @@ def _compiled(
     if controls:
         elements = (*elements, Actuators.of(model, "stepper"))
     model, elements = softened(model, elements, settings.contact, step)
-    model, elements = prepared("stepper", model, elements, method, settings.friction)
+    model, elements = prepared("stepper", model, elements, method, settings.friction, live.names)
     elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
     shown = system.layout.nz if remembers else _states_to_hand_over(system)
-    key = code(model, model.name, elements, method, step, shown)
-    return system, _recent.get(key, lambda: _traced(system, method, step, shown))
+    key = code(model, model.name, elements, method, step, shown, live.names)
+    return system, _recent.get(key, lambda: _traced(system, method, step, shown, live))
 
 
 _recent = Recent(16)
 
 
-def _traced(system: System, method: Integrator, step: float, shown: int) -> Call:
+def _traced(system: System, method: Integrator, step: float, shown: int, live: LiveInputs) -> Call:
     """The step of a system; shown: how many of its states come in and go out."""
     model, take, forgotten = system.model, method.fixed_step, np.zeros(system.layout.nz - shown)
 
-    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
+    def compute(
+        t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *more: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        z, values = more[: len(more) - len(live.names)], more[len(more) - len(live.names) :]
         e = np.concatenate([v, *z, forgotten])
-        q1, e1 = take(system, t[0], t[0].lift(step), q, e, Command.held(tau).flat())
+        q1, e1 = take(live.put(system, values), t[0], t[0].lift(step), q, e, Command.held(tau).flat())
         after = {"q": with_room(system, e, q1, e1), "v": e1[: model.nv]}
         return after | {"z": e1[model.nv : model.nv + shown]} if shown else after
 
     sizes = {"q": model.nq, "v": model.nv, "tau": system.input_count}
     if shown:
         sizes["z"] = shown
+    sizes |= live.sizes
     if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):
         raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
 
-    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
-        return compute(tau[:1], q, v, tau, *z)
+    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
+        return compute(tau[:1], q, v, tau, *more)
 
     def unbounded(state: Mapping[str, np.ndarray]) -> str:
         if (words := singular_mass(model, state["q"])) is not None:
@@ -230,15 +241,16 @@ class ControlledStepper:
     """q, v, memory = stepper(q, v, memory): the state after one step under controllers that run at rates.
 
     memory (…, n) is what the controllers keep, the number of the step, and what rigid contact remembers; `start(q, v)`
-    gives the first one, also for batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`. Planners
-    plan before a step is taken, in the same call, for all states that are at the same step.
+    gives the first one, also for batches. t = memory[…, 0] · step [s] is the time. Keywords and parameters as of
+    `Stepper`. Planners plan before a step is taken, in the same call, for all states that are at the same step.
     """
 
-    def __init__(self, model: Model, settings: StepSettings, torque: Any) -> None:
+    def __init__(self, model: Model, settings: StepSettings, torque: Any, parameters: Collection[str] = ()) -> None:
+        self._live = live = LiveInputs("stepper", model, parameters, settings.contact)
         method, step = settings.method("stepper", model), settings.step
         settings.check_step("stepper")
         model, elements = softened(model, tuple(settings.elements), settings.contact, step)
-        model, elements = prepared("stepper", model, elements, method, settings.friction)
+        model, elements = prepared("stepper", model, elements, method, settings.friction, live.names)
         torque = sampled(torque)
         controller = torque if isinstance(torque, Sampled) else Sampled(torque, step, state=())
         sampling = Sampling("stepper", model, controller, float(step))
@@ -254,12 +266,13 @@ class ControlledStepper:
         self._planned = [PlannedMemory(*item) for item in sampling.planned.items()]
         held = sampling.planned_sizes
 
-        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray, *answers: np.ndarray) -> dict[str, Any]:
+        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray, *more: np.ndarray) -> dict[str, Any]:
+            answers, values = more[: len(held)], more[len(held) :]
             number, kept, contacts = memory[0], memory[1:touched], memory[touched:]
             t = number * self.step
             tau, after = sampling.advanced(number, t, q, v, kept, dict(zip(held, answers, strict=True)))
             e = np.concatenate([v, contacts])
-            q1, e1 = take(system, t, number.lift(self.step), q, e, Command.held(tau).flat())
+            q1, e1 = take(live.put(system, values), t, number.lift(self.step), q, e, Command.held(tau).flat())
             q1 = with_room(system, e, q1, e1)
             after = np.concatenate([[number + 1.0], after, e1[model.nv :]])
             return {"q": q1, "v": e1[: model.nv], "memory": after}
@@ -270,10 +283,10 @@ class ControlledStepper:
         sizes = {"q": model.nq, "v": model.nv}
         self._size = touched + system.layout.nz
         self._start = function_call(model, "stepper", sizes, begin)
-        self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held}, compute)
-        words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held)))))
+        self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held, **live.sizes}, compute)
+        words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held))), *live.names))
         self._fast = self.call.builtin("stepper", f"({words})\n--\n\n", self.call)
-        if not self._planned:
+        if not (self._planned or live.names):
             _call_directly(self, self._fast)
 
     def start(self, q: Any, v: Any) -> Any:
@@ -287,13 +300,14 @@ class ControlledStepper:
         return np.concatenate([memory, *plans], -1)
 
     def __call__(self, q: Any, v: Any, memory: Any, **keywords: Any) -> tuple[Any, Any, Any]:
+        values = self._live.taken(q, keywords)
         if not self._planned:
-            return self._fast(q, v, memory, **keywords)
+            return self._fast(q, v, memory, *values, **keywords)
         q, v, memory = np.asarray(q, float), np.asarray(v, float), np.array(memory, float)
         answers, begin = [], self._size
         for each in self._planned:
             plans = memory[..., begin : begin + each.size]
             answers.append(each.held(q, v, memory[..., 0], plans, self.step, keywords.get("threads")))
             begin += each.size
-        q1, v1, sampled = self._fast(q, v, memory[..., : self._size], *answers, **keywords)
+        q1, v1, sampled = self._fast(q, v, memory[..., : self._size], *answers, *values, **keywords)
         return q1, v1, np.concatenate([sampled, memory[..., self._size :]], -1)
