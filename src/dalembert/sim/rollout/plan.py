@@ -7,15 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.contact.scene import known_growth
 from dalembert.errors import DalembertError
-from dalembert.execute import is_single, real_array
+from dalembert.execute import Recent, RecentSame, is_single, real_array
+from dalembert.execute.identity import is_own
 from dalembert.functions.live import GROUPS
 from dalembert.graph import TracedValueError
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 
-from ..elements.contact import with_contact
+from ..elements.base import Element
+from ..elements.contact import RigidContact, with_contact
 from ..elements.soft import softened
 from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
@@ -60,25 +63,16 @@ def planned(
     """
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method, step = settings.method("rollout", model), settings.step
+    method = settings.method("rollout", model)
     settings.check()
+    h = float(settings.step)
     parameters = dict(settings.parameters)
-    law_sizes = _law_sizes(sampled(settings.torque if settings.controls is None else settings.controls), parameters)
+    driving = sampled(settings.torque if settings.controls is None else settings.controls)
+    law_sizes = _law_sizes(driving, parameters)
     live = checked_names([name for name in parameters if name not in law_sizes], settings.contact)
-    model, elements = softened(model, tuple(settings.elements), settings.contact, step)
-    model, elements = prepared("rollout", model, elements, method, settings.friction, live)
-    inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
-    elements = with_contact(
-        "rollout",
-        model,
-        (*elements, *actuators),
-        settings.contact,
-        float(step),
-        method.stable,
-        settings.forces is not None,
-        growth,
-    )
-    sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
+    equipped = _equipped(model, settings, method, live, growth)
+    model, inputs = equipped.model, equipped.inputs
+    sampling = _sampling(inputs, driving, h, law_sizes) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, law_sizes) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: size_of(model, name) for name in live} | law_sizes
     values = {"q": q, "v": v, **parameters}
@@ -100,9 +94,13 @@ def planned(
     arrays |= {name: np.zeros(size, dtype) for name, size in planned_sizes.items()}
     law_sizes |= planned_sizes
     tallies = _tallies(settings, model, inputs.count, law_sizes, bool(planned_sizes))
-    steps = stepping(
-        model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes, tallies
-    )
+
+    def step() -> Stepping:
+        law_and_more = law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes, tallies
+        return stepping(model, equipped.elements, *law_and_more)
+
+    alike = driven, varying, method.carried is None
+    steps = equipped.steppings.get(alike, step) if _is_plain(settings) and tallies is None else step()
     _check_precision(arrays, method, steps)
     if check:
         steps.open_loops.warn("rollout", arrays, depth=5)
@@ -111,9 +109,57 @@ def planned(
     by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
     arguments = [by_name[name] for name in steps.arguments]
     if planned_sizes:
-        planned_motions = PlannedMotions(steps, float(step), settings.every, settings.count, driving)
+        planned_motions = PlannedMotions(steps, h, settings.every, settings.count, driving)
         return RolloutPlan(planned_motions, arguments, inputs.word)
-    return RolloutPlan(_motions(steps, float(step), settings.every, settings.count), arguments, inputs.word)
+    return RolloutPlan(_motions(steps, h, settings.every, settings.count), arguments, inputs.word)
+
+
+class _Equipped(NamedTuple):
+    """A model with all elements of its steps and what drives it, and steps that were made of these."""
+
+    model: Model
+    elements: tuple[Element, ...]
+    inputs: Inputs
+    steppings: Recent
+
+
+def _equipped(
+    model: Model, settings: RolloutSettings, method: Integrator, live: tuple[str, ...], growth: int
+) -> _Equipped:
+    """The model and its elements; those of an earlier rollout where nothing in the settings can have changed."""
+    reported, step = settings.forces is not None, float(settings.step)
+
+    def equip() -> _Equipped:
+        of_steps, elements = softened(model, tuple(settings.elements), settings.contact, step)
+        of_steps, elements = prepared("rollout", of_steps, elements, method, settings.friction, live)
+        inputs, _, actuators, _ = chosen_inputs("rollout", of_steps, settings.torque, settings.controls)
+        with_actuators, stable = (*elements, *actuators), method.stable
+        every = with_contact("rollout", of_steps, with_actuators, settings.contact, step, stable, reported, growth)
+        return _Equipped(of_steps, every, inputs, Recent(4))
+
+    if not _is_plain(settings):
+        return equip()
+    kept = _recent.get((model, settings.contact, method, *settings.elements), lambda: Recent(8))
+    both = settings.torque is not None and settings.controls is not None
+    alike = step, settings.friction, live, settings.controls is None, both, reported, growth
+    equipped: _Equipped = kept.get(alike, equip)
+    contact = next((x for x in equipped.elements if isinstance(x, RigidContact)), None)
+    if contact is not None and contact.scene_room and known_growth(equipped.model, contact.patches) > contact.growth:
+        return equip()  # another motion needed more room
+    return equipped
+
+
+def _is_plain(settings: RolloutSettings) -> bool:
+    """Whether settings hold nothing that may change behind the same object, as a function of the user's may."""
+    contact, drivers = settings.contact, (settings.torque, settings.controls)
+    if (contact is not None and contact.terrain is not None) or settings.events:
+        return False
+    if any(callable(x) or isinstance(x, Sampled) for x in drivers):
+        return False
+    return all(is_own(type(x)) and not any(map(callable, vars(x).values())) for x in settings.elements)
+
+
+_recent = RecentSame(8)
 
 
 def _tallies(
