@@ -24,7 +24,7 @@ from .base import Action, Element, Situation
 from .patch_facts import facts_of, laws_of
 
 SLOTS, SLOTS_PER_BODY = 40, 4  # contacts at a time of a robot, and of each body that flies freely
-MEMORY_COUNTS = 8  # fields of a memory that are single numbers, behind the arrays
+MEMORY_COUNTS = 10  # fields of a memory that are single numbers, behind the arrays
 LARGEST = 2000  # velocities of all points, or of all slots, with many loose bodies: about two minutes to compile
 PAIR_POINTS = 40  # of bodies against each other: more are looked for by pairs that are near
 MOST_POINTS = 1000  # candidates: more are looked for by pairs that are near; else 2300 take minutes to compile
@@ -44,7 +44,9 @@ class Memory(NamedTuple):
     missed, worst: of all steps so far [m/s]; unsettled: how many steps did not reach the tolerance, or began beyond
     what they touch; passes: of the last step; owed: the energy that stopping these approaches took, of which the
     rebounds give some back [J]; crowded: how many steps had more contacts than there is room for; turn, turner: the
-    largest angle so far by which a body turned that its step did not follow [rad], and 1 + its number, 0: none.
+    largest angle so far by which a body turned that its step did not follow [rad], and 1 + its number, 0: none. passed:
+    how many steps something may have passed through another in; share: of a step, the part with which the next one
+    begins where it is divided, 0: the whole.
     """
 
     contacts: np.ndarray
@@ -63,6 +65,8 @@ class Memory(NamedTuple):
     crowded: Any = 0.0
     turn: Any = 0.0
     turner: Any = 0.0
+    passed: Any = 0.0
+    share: Any = 0.0
 
     @property
     def impulses(self) -> np.ndarray:
@@ -135,6 +139,11 @@ class RigidContact(Element):
         return facts_of(self.patches).bounces
 
     @property
+    def divides(self) -> bool:
+        """Whether bodies may pass through thin ones in a step: then it is divided."""
+        return any(map(np.isfinite, self.thin))
+
+    @property
     def moments(self) -> tuple[tuple[int, int], ...]:
         """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
         return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
@@ -203,6 +212,11 @@ class RigidContact(Element):
         ends = np.cumsum(self.memory_sizes)
         arrays = [z[..., end - size : end] for size, end in zip(self.memory_sizes, ends, strict=True)]
         return Memory(*arrays, *(_number(z[..., ends[-1] + i]) for i in range(MEMORY_COUNTS)))
+
+    def scaled(self, memory: Memory, share: Any) -> Memory:
+        """The memory with the impulses of a step that takes this share of the time."""
+        names = ("contacts", "turned", "rows")
+        return memory._replace(slip=memory.slip / share, **{name: share * getattr(memory, name) for name in names})
 
     def by_candidate(self, memory: Memory) -> Memory:
         """The memory of n states with the contacts in the order of all candidates."""

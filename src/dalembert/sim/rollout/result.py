@@ -74,8 +74,9 @@ class RolloutContacts(NamedTuple):
 
     names: of the points that may touch. crowded (…,): of the unsettled steps, those of a scene in which more contacts
     touched than there is room for; those beyond it had no forces. Rollouts of NumPy arrays take the room that they
-    need, so that it is 0; on graphics processors, and in PyTorch and JAX, look at it. diverged (…,): which motions are
-    no longer numbers; on graphics processors and with check=False nothing is raised.
+    need, so that it is 0; on graphics processors, and in PyTorch and JAX, look at it. passed (…,): of the unsettled
+    steps, those in which something may have passed through another body, or begun inside of one. diverged (…,): which
+    motions are no longer numbers; on graphics processors and with check=False nothing is raised.
 
     With forces="last" or "every": bodies: (first, second) of each of the k points, "ground" among them; force and
     moment (…, k, 3) on the first body, in world axes [N, N·m], the mean over the step that led to the last state, or to
@@ -87,6 +88,7 @@ class RolloutContacts(NamedTuple):
     worst: Any
     crowded: Any
     diverged: Any
+    passed: Any = 0
     bodies: tuple[tuple[str, str], ...] = ()
     force: Any = None
     moment: Any = None

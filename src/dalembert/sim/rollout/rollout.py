@@ -118,5 +118,6 @@ def contacts_at(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
     if system.contact is None:
         return None
     memory = system.contact_memory(e_end)
-    diverged = (0.0 * e_end != 0.0).any(-1)
-    return RolloutContacts(system.contact.names, memory.unsettled, memory.worst, memory.crowded, diverged)
+    diverged = (0.0 * e_end.sum(-1)) != 0.0  # a sum is finite only if all of its terms are
+    numbers = memory.unsettled, memory.worst, memory.crowded, diverged, memory.passed
+    return RolloutContacts(system.contact.names, *numbers)

@@ -33,8 +33,9 @@ class Contacts:
     squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
     passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their
     largest residual [m/s]; crowded: of these, steps with more contacts than there was room for, 0: a run takes the room
-    that it needs; turned: the body that
-    turned farthest in a step that could not follow it, and by how much [rad], None: no body did; step [s]: of rigid
+    that it needs; passed: of these, steps in which something may have passed through another body, or began inside of
+    one; turned: the body that turned farthest in a step that could not follow it, and by how much [rad], None: no body
+    did; step [s]: of rigid
     contact.
     """
 
@@ -54,6 +55,7 @@ class Contacts:
     worst: float = 0.0
     crowded: int = 0
     turned: tuple[str, float] | None = None
+    passed: int = 0
     step: float | None = None
     sliding: np.ndarray | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
     moment: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)

@@ -14,7 +14,7 @@ from .ledger import EnergyLedger
 from .run import Run
 
 ENERGIES = ("kinetic", "potential", "elastic")
-FACTS = ("names", "bodies", "model", "unsettled", "worst", "crowded", "turned", "step")  # of contacts, kept as they are
+FACTS = "names", "bodies", "model", "unsettled", "worst", "crowded", "turned", "passed", "step"  # kept as they are
 CONTACT_VECTORS = ("position", "force", "normal", "velocity", "moment")  # the last one where some point has it
 ITERATION = ("passes", "residual")
 
@@ -123,6 +123,7 @@ class _Columns:
             unsettled=stated["unsettled"],
             worst=stated["worst"],
             crowded=stated.get("crowded", 0),
+            passed=stated.get("passed", 0),
             turned=None if stated.get("turned") is None else (stated["turned"][0], stated["turned"][1]),
             step=stated.get("step"),
             sliding=None if stated.get("sliding") is None else np.array(stated["sliding"], float),

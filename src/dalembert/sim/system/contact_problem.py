@@ -311,9 +311,8 @@ def state_after(
     work: the change of each account of the ledger in the step, called where there is one.
     """
     layout = system.layout
-    states = layout.by_element(layout.states(e) + h * system.state_rates(applied))
-    states[system.contact_number] = memory.flat()
-    after = layout.replaced(e, v, np.concatenate(states))
+    moved = layout.replaced(e, v, layout.states(e) + h * system.state_rates(applied))
+    after = system.with_contact_memory(moved, memory)
     return layout.replaced(after, accounts=layout.accounts(e) + work()) if layout.nw else after
 
 
@@ -333,6 +332,8 @@ def counts(before: Memory, solution: ConstraintImpulses, passed: Any, turned: Tu
         "passes": solution.passes,
         "turn": most.angle,
         "turner": most.body,
+        "passed": before.passed + where(missed > 0.0, 1.0, 0.0),
+        "share": before.share,
     }
 
 

@@ -23,7 +23,7 @@ from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_or, repeat, where
+from dalembert.math import logical_and, logical_or, minimum, repeat, where
 from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
@@ -52,13 +52,50 @@ if TYPE_CHECKING:
     from .system import System
 
 IN_VAIN = 0.1  # of the recovery speed: an error of velocities that may come from asking for it
+SHORTEST, MOST_PARTS = 1.0 / 1024.0, 3000  # of a step: the least part into which it is divided; parts tried at most
 JAMS, LEAST = 10.0, 1e-9  # times the kinetic energy, and energy [J]: what contacts exchange only in a jam
 
 
 def contact_step(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(q, e) after a step of h [s] with the system's contacts."""
+    """(q, e) after a step of h [s] with the system's contacts, divided where something would pass through another."""
+    element = system.contact
+    assert element is not None
+    if not element.divides:
+        return _whole_step(system, t, h, q, e, u)
+
+    def attempt(q: np.ndarray, e: np.ndarray, left: Any, last: Any, next: Any, count: Any, _: Any) -> dict[str, Any]:
+        part = where(count < MOST_PARTS - 1.5, minimum(next, left), left)
+        before = system.contact_memory(e)
+        passes = where(part > last, -1.0, before.passes)  # the part before did not look so far ahead
+        begin = element.scaled(before, part)._replace(passes=passes)
+        q1, e1 = _whole_step(system, t + (1.0 - left) * h, part * h, q, system.with_contact_memory(e, begin), u)
+        after = element.scaled(system.contact_memory(e1), 1.0 / part)
+        e1 = system.with_contact_memory(e1, after._replace(share=part))
+        follows = logical_or(after.passed <= before.passed, part <= SHORTEST)
+        left = where(follows, left - part, left)
+        return {
+            "q": where(follows, q1, q),
+            "e": where(follows, e1, e),
+            "left": left,
+            "last": where(follows, part, last),
+            "next": where(follows, minimum(2.0 * part, 1.0), 0.5 * part),
+            "count": count + 1.0,
+            "done": where(left < 0.5 * SHORTEST, 1.0, 0.0),
+        }
+
+    share = system.contact_memory(e).share
+    last = where(share > 0.0, share, 1.0)
+    begin = {"q": q, "e": e, "left": 1.0, "last": last, "next": minimum(2.0 * last, 1.0), "count": 0.0, "done": 0.0}
+    end = repeat(attempt, MOST_PARTS, begin, "done")
+    return end["q"], end["e"]
+
+
+def _whole_step(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, e) after a step of h [s]."""
     layout, element = system.layout, system.contact
     assert element is not None
     step = step_of(system, element)

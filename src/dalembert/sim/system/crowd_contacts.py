@@ -95,8 +95,10 @@ class CrowdContacts(ABC):
 
     def turned(self, table: np.ndarray, p: np.ndarray) -> Turned:
         """Find what turns too far for the step to follow it; table: `Turning.rows`."""
-        at = self.touching
-        return turned_too_far(self.h, table, Nearby(at.bodies, at.normal, at.position, at.gap, p[:, 0]), at.count)
+        at, thin = self.touching, self.element.thin
+        thick = mapped(lambda k: {"thin": number_of(thin, k)}, {"k": at.number}, at.count)["thin"]
+        contacts = Nearby(at.bodies, at.normal, at.position, at.gap, p[:, 0], thick)
+        return turned_too_far(self.h, table, contacts, at.count)
 
     def stopped(self, p: np.ndarray) -> np.ndarray:
         """The impulses (k, 3 + m) that stop contacts without a rebound."""

@@ -226,7 +226,7 @@ class CrowdImpulses(ContactImpulses):
             kinds = zip(self.kinds, p, strict=True)
             return reduce(Turned.worse, [kind.turned(table, impulses) for kind, impulses in kinds])
 
-        return where_fast(turning.most(self.h, spins), at_length)
+        return where_fast(turning.most(self.h, spins), turning.followed, at_length)
 
     def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
         """The change of each account of the ledger in the step [J], at velocities (nv,) of all bodies."""

@@ -253,13 +253,15 @@ class EachContact(ContactImpulses):
         if places is None or bodies is None:
             return STILL
 
-        def at_length() -> Turned:
-            model, q, at = self.bodies.model, self.bodies.q, self.touching
-            X = poses(model, q)
-            table = robot_rows(Turning(model, model.bodies, self.element.patches), X, Motions(model, X, q), v1)
-            return turned_too_far(self.h, table, Nearby(bodies, at.normals, places, at.gap, p[::3]))
+        model, turning = self.bodies.model, Turning(self.bodies.model, self.bodies.model.bodies, self.element.patches)
 
-        return where_fast(most_turned(self.h, v1, self.bodies.model), at_length)
+        def at_length() -> Turned:
+            q, at = self.bodies.q, self.touching
+            X = poses(model, q)
+            table = robot_rows(turning, X, Motions(model, X, q), v1)
+            return turned_too_far(self.h, table, Nearby(bodies, at.normals, places, at.gap, p[::3], np.array(at.thin)))
+
+        return where_fast(most_turned(self.h, v1, model), turning.followed, at_length)
 
     def _bounces(self) -> list[Bounce]:
         """Bounces of all contacts."""

@@ -51,6 +51,7 @@ def passed(
     Where the other end of a rod or a plate swings into something thin within a step, the nearest points are others than
     those of the step before, whatever their impulses: `thin` is the thickness of the thinner body [m], held: the
     velocity of the normal at which that step held it, above 0 and up to the recovery speed where it was inside before.
+    After a shorter step, which did not look so far ahead, memory.passes is below 0.
     """
     start, way = gap - 0.5 * h * before[0], PASSED * h
     sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
@@ -65,7 +66,8 @@ def passed(
     )
     deep = logical_and(gap < -THROUGH * thin, before @ before * way * way > PASSED**4 * gap * gap)
     swung = logical_and(logical_and(deep, logical_not(was_inside)), memory.passes > 0.5)
-    return where(swung, -gap / h, where(far, depth / h, 0.0))
+    skipped = logical_and(memory.passes < -0.5, -start > THROUGH * thin)  # nothing was so far inside before
+    return where(skipped, -start / h, where(swung, -gap / h, where(far, depth / h, 0.0)))
 
 
 def is_infinite(x: Any) -> bool:

@@ -141,10 +141,15 @@ class SlottedContacts:
 
         def at_length() -> Turned:
             table = robot_rows(step.turning, step.X, step.motions, v1)
-            bodies = mapped(lambda k: {"bodies": lookup(self.gathering.bodies, k)}, {"k": at.number}, count)["bodies"]
-            return turned_too_far(step.h, table, Nearby(bodies, at.normal, at.position, at.gap, p[:, 0]), count)
 
-        return where_fast(most_turned(step.h, v1, step.bodies.model), at_length)
+            def facts(k: Any) -> dict[str, Any]:
+                return {"bodies": lookup(self.gathering.bodies, k), "thin": number_of(step.element.thin, k)}
+
+            of_pairs = mapped(facts, {"k": at.number}, count)
+            contacts = Nearby(of_pairs["bodies"], at.normal, at.position, at.gap, p[:, 0], of_pairs["thin"])
+            return turned_too_far(step.h, table, contacts, count)
+
+        return where_fast(most_turned(step.h, v1, step.bodies.model), step.turning.followed, at_length)
 
     def _contacts(self, bouncing: bool) -> LoopedContacts:
         columns, n = self.columns, self.step.system.model.nv

@@ -142,6 +142,12 @@ class System:
         assert self.contact is not None
         return self.contact.memory(self.layout.of_element(e, self.contact_number))
 
+    def with_contact_memory(self, e: np.ndarray, memory: Memory) -> np.ndarray:
+        """e (ne,) with this memory of rigid contact."""
+        states = self.layout.by_element(self.layout.states(e))
+        states[self.contact_number] = memory.flat()
+        return self.layout.replaced(e, states=np.concatenate(states))
+
     @cached_property
     def soft(self) -> SoftContact | None:
         """Constraints whose forces depend on all other forces."""

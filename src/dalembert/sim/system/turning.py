@@ -21,13 +21,14 @@ from dalembert.contact.gathering import Motions
 from dalembert.contact.scene import is_loose
 from dalembert.contact.solver.cones import TINY
 from dalembert.math import abs as absolute
-from dalembert.math import branch, logical_and, maximum, minimum, sqrt, visit, where
+from dalembert.math import branch, logical_and, logical_or, maximum, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Model
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
 
-FOLLOWED = 1.0  # [rad]: how far what touches may turn in a step
+FOLLOWED = 0.5  # [rad]: how far what touches may turn in a step
+SWINGS = 1.0  # thicknesses of what it may touch: how far the ends of a loose body may swing in a step
 SAFE = 0.25  # [rad]: for a step that is to follow what turned too far: it then has more impacts, and may turn faster
 ROUND = 1e-2  # of its radius: the unevenness of a ball
 WOBBLE = 1e-2  # of the spin of a round body: a part of it that is not about its axis
@@ -70,6 +71,9 @@ class Turning:
         facts = [_body_facts(model, body, shapes.get(body.index, [])) for body in bodies]
         names = "centre", "radius", "axis", "uneven", "loose"
         self.facts = {name: np.array(x) for name, x in zip(names, zip(*facts, strict=True), strict=True)}
+        reach = dict(zip((b.index for b in bodies), self.facts["radius"] * self.facts["loose"], strict=True))
+        sides = [(patch.thickness, reach.get(body, 0.0)) for patch in patches for body, _, _ in patch.sides]
+        self.followed = float(min([FOLLOWED, *(SWINGS * thin / r for thin, r in sides if r > 0.0)]))
 
     def most(self, h: Any, spins: np.ndarray) -> Any:
         """A bound for the angle by which the shape of a body turns in a step [rad]; spins (n, 3) [rad/s]."""
@@ -80,7 +84,8 @@ class Turning:
         return h * sqrt(reduce(maximum, squares) + TINY)
 
     def rows(self, poses: np.ndarray, spins: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-        """(n, 10) of each body: the part of its spin that changes shapes [rad/s], radius, centre, and its velocity.
+        """(n, 11) of each body: the part of its spin that changes shapes [rad/s], radius, centre, its velocity, and
+        whether it is loose.
 
         poses (n, 12), spins and velocities of the centres (n, 3) in the world. Where a loose body wobbles about its
         axis, all of the spin counts: how it wobbles is not followed either.
@@ -94,14 +99,14 @@ class Turning:
             across = spin - dot(along, spin) * along
             wobbles = loose * dot(across, across) > WOBBLE * WOBBLE * dot(spin, spin)
             turns = uneven * where(wobbles, spin, across)
-            return {"rows": np.array([*turns, radius, *pose.point(centre), *velocity])}
+            return {"rows": np.array([*turns, radius, *pose.point(centre), *velocity, loose])}
 
         return mapped(one, {"X": poses, "spin": spins, "velocity": velocities} | self.facts)["rows"]
 
 
 class Nearby(NamedTuple):
     """k contacts: numbers of both bodies (k, 2), −1: what is fixed; normals (k, 3); places (k, 3), in the middle of the
-    gaps (k,) [m]; pushes (k,): impulses along the normals.
+    gaps (k,) [m]; pushes (k,): impulses along the normals; thin (k,): thicknesses of the thinner bodies [m].
     """
 
     bodies: np.ndarray
@@ -109,13 +114,14 @@ class Nearby(NamedTuple):
     place: np.ndarray
     gap: np.ndarray
     push: np.ndarray
+    thin: np.ndarray
 
 
 def turned_too_far(h: Any, table: np.ndarray, contacts: Nearby, count: Any = None) -> Turned:
     """The worst of the bodies that turn, beside what is within their reach; table: `Turning.rows` after the step."""
 
     def one(
-        rows: Any, missed: Any, angle: Any, body: Any, both: Any, n: Any, place: Any, gap: Any, push: Any
+        rows: Any, missed: Any, angle: Any, body: Any, both: Any, n: Any, place: Any, gap: Any, push: Any, thin: Any
     ) -> dict[str, Any]:
         a, b = rows
         across = cross(a[:3] - b[:3], n)
@@ -123,8 +129,10 @@ def turned_too_far(h: Any, table: np.ndarray, contacts: Nearby, count: Any = Non
         worst = Turned(missed, angle, body)
         for row, sign, number in ((a, 1.0, both[0]), (b, -1.0, both[1])):
             height = sign * dot(n, row[4:7] - place) + 0.5 * gap  # of the centre above what the body may touch
-            lowest = minimum(where(push > 0.0, height - gap, height), height + h * sign * dot(n, row[7:]))
-            far = logical_and(square > FOLLOWED * FOLLOWED, logical_and(lowest < row[3], dot(row[:3], row[:3]) > 0.0))
+            lowest = minimum(where(push > 0.0, height - gap, height), height + h * sign * dot(n, row[7:10]))
+            swings = row[10] * square * row[3] * row[3] > (SWINGS * thin) * (SWINGS * thin)
+            beyond = logical_or(square > FOLLOWED * FOLLOWED, swings)
+            far = logical_and(beyond, logical_and(lowest < row[3], dot(row[:3], row[:3]) > 0.0))
             here = (row[3] - lowest) / h, sqrt(square + TINY), number + 1.0
             worst = worst.worse(Turned(*(where(far, x, 0.0) for x in here)))
         return worst._asdict()
@@ -147,11 +155,11 @@ def robot_rows(turning: Turning, X: Sequence[Pose], motions: Motions, v: np.ndar
     return turning.rows(poses, np.array([t[:3] for t in twists]), np.array(velocities))
 
 
-def where_fast(angle: Any, then: Callable[[], Turned]) -> Turned:
+def where_fast(angle: Any, followed: float, then: Callable[[], Turned]) -> Turned:
     """Find what turns with `then`, where something may turn by more than is followed: by at most `angle` [rad]."""
-    if isinstance(angle, float) and angle <= FOLLOWED:
+    if isinstance(angle, float) and angle <= followed:
         return STILL
-    return Turned(**branch(angle > FOLLOWED, lambda: then()._asdict(), STILL._asdict()))
+    return Turned(**branch(angle > followed, lambda: then()._asdict(), STILL._asdict()))
 
 
 def most_turned(h: Any, v: np.ndarray, model: Model) -> Any:
