@@ -106,7 +106,11 @@ class Table(Mapping[str, np.ndarray]):
         if not pieces:
             raise DalembertError(f"{self.folder}: has no rows yet: run the study first")
         widest = max((pa.parquet.read_schema(piece[2]) for piece in pieces), key=lambda schema: len(schema.names))
-        with replacing(path) as temporary, pa.parquet.ParquetWriter(temporary, widest, compression="zstd") as writer:
+        repeating = parts.repeating(widest)
+        with (
+            replacing(path) as temporary,
+            pa.parquet.ParquetWriter(temporary, widest, **parts.COMPRESSED, use_dictionary=repeating) as writer,
+        ):
             for begin, end, file, first in pieces:
                 last = min(end, len(self.draw))
                 if begin < last:
