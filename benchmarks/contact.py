@@ -54,7 +54,7 @@ def on_slope(ratio):
 def ours_box(ratio, steps, speed):
     robot = loose("box", [("box", *cube())], on_slope(ratio))
     motion = robot.rollout(
-        pose(z=0.1), [0, 0, 0, speed, 0, 0], step=STEP, steps=steps, record=1, contact=Contact(friction=MU)
+        pose(z=0.1), [0, 0, 0, speed, 0, 0], step=STEP, steps=steps, every=1, contact=Contact(friction=MU)
     )
     return motion.q[:, 0], motion.q[:, 2], motion.v[:, 3]
 
@@ -108,7 +108,7 @@ def bounces():
     robot = loose("ball", [("ball", Sphere(0.1), 1.0, 0.004)])
     for e in (1.0, 0.8, 0.5):
         contact = Contact(friction=0.0, restitution=e)
-        motion = robot.rollout(pose(z=5.0), np.zeros(6), step=1e-3, steps=20_000, record=1, contact=contact)
+        motion = robot.rollout(pose(z=5.0), np.zeros(6), step=1e-3, steps=20_000, every=1, contact=contact)
         energy = (motion.q[:, 2] - 0.1 + motion.v[:, 5] ** 2 / (2 * G)) / 4.9
         risen = np.flatnonzero((motion.v[1:, 5] > 0) & (motion.v[:-1, 5] < 0))[:3] + 1
         errors = " ".join(f"{x:.1e}" for x in energy[risen] / e ** (2.0 * np.arange(1, len(risen) + 1)) - 1)
@@ -154,7 +154,7 @@ def laws():
     v = rng.normal(size=(64, 6)) * [5, 5, 5, 2, 2, 2]
     for e in (0.0, 0.5, 1.0):
         contact = Contact(friction=MU, restitution=e)
-        motion = box.rollout(box.normalize(q), v, step=STEP, steps=1500, record=1, contact=contact)
+        motion = box.rollout(box.normalize(q), v, step=STEP, steps=1500, every=1, contact=contact)
         energy = 0.5 * motion.v**2 @ np.array([0.04 / 6] * 3 + [1.0] * 3) + G * motion.q[..., 2]
         told(f"64 thrown boxes, e = {e}: energy, largest", (energy.max(1) / energy[:, 0]).max(), "≤ 1")
         if not e:
@@ -162,7 +162,7 @@ def laws():
 
     brick = loose("brick", [("brick", Sphere(0.1), 1.0, np.diag([1.0, 2.0, 3.0]))], (0.0, 0.0, 0.0))
     motion = brick.rollout(
-        pose(z=10.0), [0.01, 1.0, 0.01, 0, 0, 0], step=STEP, steps=15_000, record=1, contact=Contact()
+        pose(z=10.0), [0.01, 1.0, 0.01, 0, 0, 0], step=STEP, steps=15_000, every=1, contact=Contact()
     )
     L, E = brick.centroidal_momentum(motion.q, motion.v), brick.kinetic_energy(motion.q, motion.v)
     told("flips in flight, 30 s: momentum error", np.abs(L - L[0]).max(), 0)
@@ -183,7 +183,7 @@ def rod():
     v = np.zeros((100, 6))
     v[:, 3], v[:, 5] = -3.0 * np.cos(tilt), -3.0 * np.sin(tilt)
     for mu in (1.0, 2.0, 3.0):
-        motion = robot.rollout(q, v, step=STEP, steps=500, record=1, contact=Contact(friction=mu))
+        motion = robot.rollout(q, v, step=STEP, steps=500, every=1, contact=Contact(friction=mu))
         E = robot.energy(motion.q, motion.v)
         rise = (E.max(1) - E[:, 0]).max() / E[:, 0].max()
         print(f"Painlevé rod, µ = {mu}: finite {np.isfinite(motion.q).all()}, largest rise of the energy {rise:.1e}")

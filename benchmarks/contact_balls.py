@@ -47,9 +47,9 @@ class Balls(NamedTuple):
         q = np.concatenate([[*place, 1.0, 0.0, 0.0, 0.0] for place in self.places])
         settings = {"step": STEP, "contact": contact, "threads": 1}
         begin = time.process_time()
-        robot.rollout(q, np.zeros(robot.nv), steps=1, record=1, **settings)
+        robot.rollout(q, np.zeros(robot.nv), steps=1, every=1, **settings)
         compiled = time.process_time()
-        motion = robot.rollout(q, np.zeros(robot.nv), steps=steps, record=1, **settings)
+        motion = robot.rollout(q, np.zeros(robot.nv), steps=steps, every=1, **settings)
         taken = time.process_time() - compiled
         x, v = motion.q.reshape(steps, -1, 7)[..., :3], motion.v.reshape(steps, -1, 6)
         spins = (v[..., :3] ** 2).sum(axis=-1) @ self.inertias

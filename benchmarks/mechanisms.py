@@ -133,7 +133,7 @@ def energy_error(robot: MechanismRobot, integrator: str, h: float, duration: flo
     if robot.forces:
         ledger = robot.simulate(*robot.start, duration, integrator=integrator, step=h, record=0.01 * duration).energy
         return float(np.max(np.abs(ledger.residual)) / np.max(ledger.kinetic))
-    way = robot.rollout(*robot.start, step=h, steps=round(duration / h), integrator=integrator, record=10)
+    way = robot.rollout(*robot.start, step=h, steps=round(duration / h), integrator=integrator, every=10)
     energy = robot.energy(way.q, way.v)
     return float(np.max(np.abs(energy - energy[0])) / np.max(robot.kinetic_energy(way.q, way.v)))
 

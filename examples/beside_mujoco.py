@@ -18,7 +18,7 @@ q, v = robot.neutral(), np.zeros(robot.nv)
 q[:3], q[8:11] = [0.0, 0.0, 0.15], [0.5, 0.0, 0.08]  # cart (7 numbers), hinge, ball (7)
 v[3] = 2.5  # [m/s]: the cart slides towards the ball, and its arm falls
 contact = dalembert.Contact(model="mujoco")
-motion = robot.rollout(q, v, step=0.002, steps=STEPS, record=1, contact=contact)
+motion = robot.rollout(q, v, step=0.002, steps=STEPS, every=1, contact=contact)
 print(f"{len(robot.joints)} joints; after {0.002 * STEPS:g} s the ball is at x = {motion.q[-1, 8]:.3f} m")
 
 try:

@@ -27,7 +27,7 @@ def motion(x, join, put):
     """Positions (MOTIONS, STEPS, 2) for parameters x (4,), in the arrays of any library."""
     first, upper, lower = put(own[:-20]), put(own[-20:-10]), put(own[-10:])
     live = {"inertia": join([first, x[0] * upper, x[1] * lower]), "damping": x[2:]}
-    return robot.rollout(put(q0), put(v0), put(torque), STEP, STEPS, record=1, parameters=live).q
+    return robot.rollout(put(q0), put(v0), put(torque), STEP, STEPS, every=1, parameters=live).q
 
 
 recorded = motion(truth, np.concatenate, np.asarray)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from dalembert import Wrench, function, load
-from dalembert.graph import gradient
+from dalembert import Wrench, function, gradient, load
 
 robot = load("panda")
 rng = np.random.default_rng(0)

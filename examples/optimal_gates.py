@@ -31,7 +31,7 @@ problem = drone.optimal_control(
     gate=3,
     passing=1,
     actuation=thrusts,
-    controls=4,
+    control_count=4,
     limits={"torque": (rotors.least, rotors.most)},
 )
 gate, passing = np.zeros((nodes + 1, 3)), np.zeros((nodes + 1, 1))

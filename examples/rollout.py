@@ -19,7 +19,7 @@ np.testing.assert_array_equal(half.q, end.q[: n // 2])
 
 # Masses as inputs, and the states of every tenth step.
 scale = rng.uniform(0.9, 1.1, (n, 1))
-made = robot.rollout(q, v, tau, steps=steps, record=10, parameters={"inertia": scale * robot.parameters()})
+made = robot.rollout(q, v, tau, steps=steps, every=10, parameters={"inertia": scale * robot.parameters()})
 print("recorded", made.q.shape, "at", made.t)
 assert made.q.shape == (n, 10, robot.nq)
 assert np.abs(made.q[:, -1] - end.q).max() > 1e-6

@@ -33,7 +33,7 @@ controller = Sampled(pid, PERIOD, delay=2e-3, state=np.zeros(2))
 
 def cost(gains, lib=np):
     """Mean square of what is left of the way, late errors counting most, and of the speed."""
-    path = arm.rollout(lib.asarray(q0), lib.asarray(v0), controller, STEP, STEPS, record=10,
+    path = arm.rollout(lib.asarray(q0), lib.asarray(v0), controller, STEP, STEPS, every=10,
                        parameters={"gains": gains, "inertia": lib.asarray(inertia)})  # fmt: skip
     late = (path.t / path.t[-1])[:, None] ** 2
     return lib.mean(late * (path.q - goal) ** 2) + 1e-4 * lib.mean(path.v**2)

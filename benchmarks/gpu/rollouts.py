@@ -29,13 +29,11 @@ def cases(robot: dalembert.Robot, q: Any, v: Any, tau: Any, inertia: Any) -> Any
     yield robot.rollout(q, v, None, **fixed)
     yield robot.rollout(q, v, tau[:, 0], **fixed)
     yield robot.rollout(q[0], v[0], tau[0, 0], **fixed)
-    yield robot.rollout(q, v[0], tau[0], **fixed, record=1)
-    yield robot.rollout(q, v, tau, **fixed, record=6)
-    yield robot.rollout(
-        q.reshape(3, 100, -1), v.reshape(3, 100, -1), tau.reshape(3, 100, STEPS, -1), **fixed, record=10
-    )
-    yield robot.rollout(q[::2], v[::2], lambda t, q, v: -0.1 * v, **fixed, integrator="rk4", record=10)
-    yield robot.rollout(q, v, tau, **fixed, elements=[slip], record=5)
+    yield robot.rollout(q, v[0], tau[0], **fixed, every=1)
+    yield robot.rollout(q, v, tau, **fixed, every=6)
+    yield robot.rollout(q.reshape(3, 100, -1), v.reshape(3, 100, -1), tau.reshape(3, 100, STEPS, -1), **fixed, every=10)
+    yield robot.rollout(q[::2], v[::2], lambda t, q, v: -0.1 * v, **fixed, integrator="rk4", every=10)
+    yield robot.rollout(q, v, tau, **fixed, elements=[slip], every=5)
     yield robot.rollout(q, v, tau[:, 0], **fixed, parameters={"inertia": inertia})
     if robot.nq == robot.nv:
         yield robot.rollout(q, v, None, STEP, 2, "implicit-velocity")
@@ -61,7 +59,7 @@ def gradients(library: str) -> None:
         robot = dalembert.load(name)
         given = states(robot)
         rng = np.random.default_rng(1)
-        weight = rng.normal(size=robot.rollout(*given, step=STEP, steps=STEPS, record=record).q.shape)
+        weight = rng.normal(size=robot.rollout(*given, step=STEP, steps=STEPS, every=record).q.shape)
         found = [slopes(library, robot, given, weight, record, place) for place in ("cuda", "cpu")]
         for x, y in zip(*found, strict=True):
             assert_close(x, y, 1e-10)
@@ -74,7 +72,7 @@ def slopes(
         import torch
 
         tensors = [torch.tensor(x, device=place, requires_grad=True) for x in given]
-        made = robot.rollout(*tensors, step=STEP, steps=STEPS, record=record)
+        made = robot.rollout(*tensors, step=STEP, steps=STEPS, every=record)
         (made.q * torch.tensor(weight, device=place)).sum().backward()
         return [x.grad.cpu().numpy() for x in tensors]
     import jax
@@ -84,7 +82,7 @@ def slopes(
     w, *arrays = (jax.device_put(x, device) for x in (weight, *given))
 
     def total(*x: Any) -> Any:
-        return (robot.rollout(*x, step=STEP, steps=STEPS, record=record).q * w).sum()
+        return (robot.rollout(*x, step=STEP, steps=STEPS, every=record).q * w).sum()
 
     return [np.asarray(x) for x in jax.grad(total, (0, 1, 2))(*arrays)]
 
@@ -98,7 +96,7 @@ def captured() -> None:
     tau.requires_grad_()
 
     def work() -> tuple[Any, Any]:
-        end = robot.rollout(q, v, tau, step=STEP, steps=STEPS, record=5)
+        end = robot.rollout(q, v, tau, step=STEP, steps=STEPS, every=5)
         return end.q, torch.autograd.grad(end.q.sum(), tau)[0]
 
     side = torch.cuda.Stream()

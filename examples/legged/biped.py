@@ -19,7 +19,7 @@ q[2] -= robot.pose(q, "left_sole")[2, 3]
 place = robot.center_of_mass(q)
 place[0] = 0.05  # over the middles of the soles, 5 cm before the ankles
 tasks = [
-    control.CentreOfMass(goal=place, weight=10.0, frequency=4.0),
+    control.CenterOfMass(goal=place, weight=10.0, frequency=4.0),
     control.Frame(frame="trunk", goal=robot.pose(q, "trunk"), rows_of="orientation", weight=5.0, frequency=8.0),
     control.Momentum(weight=0.01, frequency=5.0),
     control.Posture(goal=q, weight=np.r_[np.zeros(6), np.full(12, 0.05)], frequency=6.0),

@@ -112,7 +112,7 @@ def damped(t, q, v, program):
 law = Sampled(damped, 1e-3, inputs={"program": Sampled(torques, 2e-3, inputs={"plan": plan})})
 pushes = np.zeros((4, nv))
 pushes[1:, 3:5] = [[0.0, 0.3], [0.3, 0.0], [-0.3, 0.0]]  # velocities of the trunk at first [m/s]
-result = robot.rollout(home, pushes, law, step=1e-3, steps=2000, record=10, contact=Contact(friction=0.8))
+result = robot.rollout(home, pushes, law, step=1e-3, steps=2000, every=10, contact=Contact(friction=0.8))
 for push, q in zip(pushes, result.q, strict=True):
     print(f"pushed at {push[3:5]} m/s: {q[-1, 0]:.2f} m forwards, {q[-1, 1]:+.2f} m to the left in 2 s,", end=" ")
     print(

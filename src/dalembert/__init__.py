@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import control, identify, learn, math, mechanism, motion, optimal, shapes, spatial, study
+    from . import collision, control, identify, learn, math, mechanism, motion, optimal, shapes, spatial, study, tables
     from .algorithms.zero_moment_point import zero_moment_point
     from .comparison import Comparison, Difference
     from .comparison.compare import compare
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .functions import kinds
     from .functions.quantity import quantity
     from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
+    from .graph import gradient
     from .loading import ModelBuilder, function, load, register_reader, register_writer, robots, scene
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .mechanism import Mechanism
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .sim.run.events import Event
     from .sim.run.run import Run
     from .sim.run.save import load_run
+    from .sim.settings import Settings
     from .sim.system import constraints
     from .sim.system.laws import Sampled
     from .solids import MassProperties, mass_properties
@@ -66,16 +68,19 @@ __all__ = [
     "Rollout",
     "Run",
     "Sampled",
+    "Settings",
     "SimulationError",
     "Trajectory",
     "Wrench",
     "__version__",
     "charts",
+    "collision",
     "compare",
     "constraints",
     "control",
     "elements",
     "function",
+    "gradient",
     "identify",
     "integrators",
     "kinds",
@@ -98,6 +103,7 @@ __all__ = [
     "shapes",
     "spatial",
     "study",
+    "tables",
     "write_trajectory",
     "zero_moment_point",
 ]
@@ -106,6 +112,7 @@ __all__ = [
 # Names are loaded when they are used first: whatever they need with them, and nothing else.
 _ROOMS = {
     "charts": "model.charts",
+    "collision": "collision",
     "constraints": "sim.system.constraints",
     "control": "control",
     "elements": "sim.elements",
@@ -120,6 +127,7 @@ _ROOMS = {
     "shapes": "shapes",
     "spatial": "spatial",
     "study": "study",
+    "tables": "tables",
 }
 _NAMES = {
     "algorithms": ("zero_moment_point",),
@@ -131,6 +139,7 @@ _NAMES = {
     "formats.ledger": ("Finding",),
     "functions": ("quantity",),
     "functions.structure": ("BodyInfo", "FrameInfo", "JointInfo", "Wrench"),
+    "graph": ("gradient",),
     "loading": ("ModelBuilder", "function", "load", "register_reader", "register_writer", "robots", "scene"),
     "logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),
     "mechanism": ("Mechanism",),
@@ -141,6 +150,7 @@ _NAMES = {
     "sim.run.events": ("Event",),
     "sim.run.run": ("Run",),
     "sim.run.save": ("load_run",),
+    "sim.settings": ("Settings",),
     "sim.system.laws": ("Sampled",),
     "solids": ("MassProperties", "mass_properties"),
     "spatial": ("Inertia", "Pose"),
@@ -162,4 +172,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING", "annotations"})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Real
-from typing import Any, TypeGuard
+from typing import Any, ParamSpec, TypeGuard, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LISTED = 8  # names shown before "…": enough to recognise the robot, few enough to read
 
@@ -21,6 +25,25 @@ class ImportFindingsWarning(UserWarning):
 def is_number(x: Any) -> TypeGuard[float]:
     """Whether x is a real number, of Python or NumPy; True and False are none."""
     return isinstance(x, Real) and not isinstance(x, bool)
+
+
+def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function refuse keywords by their old names, with an error that says the new one.
+
+    >>> @renamed(record="every")
+    ... def rollout(every=None): ...
+    """
+
+    def around(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def refusing(*args: P.args, **keywords: P.kwargs) -> R:
+            for old in names.keys() & keywords.keys():
+                raise DalembertError(f"{function.__name__}: {old}=… is called {names[old]} now")
+            return function(*args, **keywords)
+
+        return refusing
+
+    return around
 
 
 def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> DalembertError:

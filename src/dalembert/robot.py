@@ -40,10 +40,11 @@ from .functions.structure import (
     joint_table,
     level_terrain,
     limits,
+    problems,
 )
-from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of, unopposed
+from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of
 from .notebook import html
-from .rooms import auditing, compiling, contacts, equations, optimal, simulation, studies, viewing
+from .rooms import auditing, closing, compiling, contacts, equations, optimal, simulation, studies, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -223,15 +224,16 @@ class Robot:
         return Robot(self.model.with_parameters(pi), self.import_log)
 
     def random_parameters(
-        self, rng: Any, n: int | None = None, *, mass: float = 0.1, com: float = 0.0, shape: float = 0.0
+        self, rng: np.random.Generator, n: int | None = None, *, mass: float = 0.1, com: float = 0.0, shape: float = 0.0
     ) -> np.ndarray:
         """Inertial parameters (10 nb,), or n sets of them (n, 10 nb), of possible bodies near this robot's.
 
-        rng: a NumPy generator or a seed. mass: largest change of its logarithm; com: largest shift of the centre of
+        rng: a NumPy generator. mass: largest change of its logarithm; com: largest shift of the centre of
         mass along each axis [m]; shape: largest stretch and shear. For `with_parameters`, and as live parameters
         "inertia" of quantities and rollouts.
         """
-        sets = random_parameters(self.model, np.random.default_rng(rng), 1 if n is None else n, mass, com, shape)
+        rng = configurations.generator("random_parameters", rng)
+        sets = random_parameters(self.model, rng, 1 if n is None else n, mass, com, shape)
         return sets[0] if n is None else sets
 
     def save(
@@ -272,9 +274,7 @@ class Robot:
 
         Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not checked.
         """
-        bodies = [f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems()]
-        heavy = any(body.inertia.mass for body in self.model.bodies)
-        return *bodies, *(str(each) for each in (unopposed(self.model) if heavy and not bodies else ()))
+        return problems(self.model)
 
     # ---- configurations
 
@@ -392,7 +392,7 @@ class Robot:
     stepper = simulation.stepper
     rollout = simulation.rollout
     step_advice = simulation.step_advice
-    close_loops = simulation.close_loops
+    close_loops = closing.close_loops
     rollout_gradient = simulation.rollout_gradient
     optimal_control = optimal.optimal_control
     study = studies.study

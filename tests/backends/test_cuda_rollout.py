@@ -16,7 +16,7 @@ from dalembert.execute import device
 from dalembert.execute.device import Array
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.settings import prepared
+from dalembert.sim.rollout.prepared import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from tolerances import SOLVE, assert_close
 

@@ -91,7 +91,7 @@ def test_bristles_hold_below_the_friction_angle_and_slide_above() -> None:
 
 def test_bristles_in_rollouts_and_what_they_refuse() -> None:
     robot = puck(np.arctan(0.3))
-    end = robot.rollout(*standing(0.1), step=5e-4, steps=6000, record=1000, contact=BRISTLES)
+    end = robot.rollout(*standing(0.1), step=5e-4, steps=6000, every=1000, contact=BRISTLES)
     assert abs(end.q[-1, 0] - end.q[-2, 0]) < ITERATED
     with pytest.raises(DalembertError, match="one state does not tell"):
         robot.contact_dynamics(*standing(0.1), np.zeros(6), contact=BRISTLES)
@@ -120,7 +120,7 @@ def array_of(library: str) -> tuple[Callable, Callable]:
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
-@pytest.mark.parametrize("friction_model", ["regularised", "bristle"])
+@pytest.mark.parametrize("friction_model", ["regularized", "bristle"])
 def test_slopes_of_compliant_contact_are_those_of_differences(library: str, friction_model: str) -> None:
     """Through a rollout, through steps one by one, and of the forces of one state."""
     array, gradient = array_of(library)
@@ -143,7 +143,7 @@ def test_slopes_of_compliant_contact_are_those_of_differences(library: str, fric
         at = ball().contact_dynamics(array(q), v, array(np.zeros(6)), contact=contact)
         return (at.a * array(weights)).sum() + at.force.sum()
 
-    for way in (by_rollout, by_steps, by_state)[: 3 if friction_model == "regularised" else 2]:
+    for way in (by_rollout, by_steps, by_state)[: 3 if friction_model == "regularized" else 2]:
         nudges = 1e-6 * np.eye(6)
         difference = np.array([(way(v + n, np.asarray) - way(v - n, np.asarray)) / 2e-6 for n in nudges])
         assert_close(gradient(partial(way, array=array), v), difference, ROUGH_SLOPE)

@@ -79,7 +79,7 @@ def test_steps_of_a_crowd_are_those_with_a_place_for_each_candidate(crowd):
     crowd(1)
     robot = arm_and_balls(1)
     start = (x[:, :size] for x, size in zip(beside_the_arm(8), (robot.nq, robot.nv), strict=True))
-    motion = robot.rollout(*start, step=STEP, steps=150, record=5, contact=CONTACT)
+    motion = robot.rollout(*start, step=STEP, steps=150, every=5, contact=CONTACT)
     q, v = motion.q.reshape(-1, robot.nq), motion.v.reshape(-1, robot.nv)
     assert (np.abs(motion.v[:, -1, 2:]).max(axis=1) > 1.0).sum() > 4  # the arm has hit the ball
     ends = []
@@ -166,7 +166,7 @@ def test_stops_and_friction_of_joints_act_beside_loose_bodies(crowd):
     stops = [elements.HardStop("lower", lower=-0.2, upper=0.2)]
     settings = {"step": STEP, "contact": CONTACT, "elements": stops}
     crowd(2)
-    motion = arm_and_balls().rollout(*beside_the_arm(4), steps=150, record=5, **settings)
+    motion = arm_and_balls().rollout(*beside_the_arm(4), steps=150, every=5, **settings)
     q, v, ends = motion.q.reshape(-1, 16), motion.v.reshape(-1, 14), []
     for least in (1000, 2):
         crowd(least)

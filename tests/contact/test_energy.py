@@ -32,7 +32,7 @@ def thrown(shape: Shape, rng: np.random.Generator) -> tuple[Robot, np.ndarray, n
 def gain(shape: Shape, contact: Contact, step: float, rng: np.random.Generator) -> float:
     """The largest energy of 1.5 s above that of the start, per kinetic energy of the start."""
     robot, q, v = thrown(shape, rng)
-    motion = robot.rollout(q, v, step=step, steps=round(1.5 / step), record=1, contact=contact)
+    motion = robot.rollout(q, v, step=step, steps=round(1.5 / step), every=1, contact=contact)
     assert np.isfinite(motion.q).all() and motion.q[..., 2].min() > BELOW  # none falls through
     above = robot.energy(motion.q, motion.v).max(axis=-1) - robot.energy(q, v)
     return float((above / robot.kinetic_energy(q, v)).max())
@@ -54,7 +54,7 @@ def landed(dims: list[float], step: float, restitution: float, count: int, rng: 
     q[:, 2] = 0.5 * dims[2] + rng.uniform(0.1, 0.3, count)
     q[:, 3], q[:, 4], q[:, 5] = np.cos(half), np.sin(half) * np.cos(about), np.sin(half) * np.sin(about)
     contact = Contact(friction=0.0, restitution=restitution)
-    motion = robot.rollout(q, v, step=step, steps=round(0.35 / step), record=1, contact=contact)
+    motion = robot.rollout(q, v, step=step, steps=round(0.35 / step), every=1, contact=contact)
     floor = 0.5 * dims[2] * G
     return (robot.energy(motion.q, motion.v) - floor) / (robot.energy(q, v) - floor)[:, None]
 

@@ -39,7 +39,7 @@ def test_flight_is_of_second_order_and_keeps_energy_and_momentum(tumbler: Robot)
     q, v = tumbler.neutral(), np.array([3.0, -2.0, 4.0, 0.0, 0.0, 0.0, 6.0, -5.0, 8.0])
     ends = []
     for step in (2e-3, 1e-3, 5e-4):
-        motion = tumbler.rollout(q, v, step=step, steps=round(0.5 / step), record=50, contact=NOWHERE)
+        motion = tumbler.rollout(q, v, step=step, steps=round(0.5 / step), every=50, contact=NOWHERE)
         ends.append(np.concatenate([motion.q[-1], motion.v[-1]]))
         kinetic = tumbler.kinetic_energy(motion.q, motion.v)
         total = kinetic + tumbler.potential_energy(motion.q)
@@ -61,7 +61,7 @@ def test_bodies_that_tumble_for_long_keep_their_angular_momentum(count: int, com
     robot = builder.build()
     q = np.concatenate([[k, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0] for k in range(count)])
     v = np.tile([1.0, 5.0, 0.1, 0.0, 0.0, 0.0], count)
-    motion = robot.rollout(q, v, step=2e-3, steps=15000, record=1500, contact=Contact(ground=-1e5))
+    motion = robot.rollout(q, v, step=2e-3, steps=15000, every=1500, contact=Contact(ground=-1e5))
     R = so3.from_quaternion(motion.q[:, 3:7])
     momenta = np.einsum("tij,jk,tk->ti", R, inertia, motion.v[:, :3])
     size = np.linalg.norm(momenta[0])

@@ -70,7 +70,7 @@ def test_slopes_of_a_landing_are_those_of_differences(monkeypatch: pytest.Monkey
     states = thrown(0.3, 8)
     slope, difference = slopes(*states, 150, CONTACT)
     assert np.abs(slope - difference).max() < ROUGH_SLOPE * np.abs(difference).max()
-    motions = swinger().rollout(*states, step=STEP, steps=150, record=1, contact=CONTACT)
+    motions = swinger().rollout(*states, step=STEP, steps=150, every=1, contact=CONTACT)
     assert (motions.q[..., 2].min(axis=1) < 0.1 + CONTACT_SOLVER).any()  # some are on the ground
 
 

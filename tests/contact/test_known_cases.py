@@ -45,7 +45,7 @@ def test_a_rod_pushed_over_the_ground_gains_no_energy(friction: float) -> None:
     q, v = np.zeros((16, 7)), np.zeros((16, 6))
     q[:, 2], q[:, 3], q[:, 5] = 0.5 * np.cos(tilt) + 0.001, np.cos(tilt / 2), np.sin(tilt / 2)
     v[:, 3], v[:, 5] = -3.0 * np.cos(tilt), -3.0 * np.sin(tilt)  # 3 m/s along the ground
-    motion = rod.rollout(q, v, step=2e-3, steps=500, record=1, contact=Contact(friction=friction))
+    motion = rod.rollout(q, v, step=2e-3, steps=500, every=1, contact=Contact(friction=friction))
     energy = rod.energy(motion.q, motion.v)
     assert (energy.max(axis=1) <= energy[:, 0] + CONTACT_SOLVER * energy.max()).all()
     assert np.median(energy[:, -1]) == pytest.approx(0.001 * G, rel=COARSE_RUN)  # it lies on the ground
@@ -57,7 +57,7 @@ def test_boxes_that_tumble_with_friction_2_hardly_ever_miss_the_laws() -> None:
     q, v = np.zeros((32, 7)), rng.standard_normal((32, 6)) * [5, 5, 5, 2, 2, 2]
     q[:, 2], turns = 0.5, rng.standard_normal((32, 4))
     q[:, 3:] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
-    motion = box.rollout(q, v, step=2e-3, steps=600, record=1, contact=Contact(friction=2.0))
+    motion = box.rollout(q, v, step=2e-3, steps=600, every=1, contact=Contact(friction=2.0))
     assert motion.contacts.unsettled.sum() <= RARELY * 32 * 600 and motion.contacts.worst.max() < SLIGHTLY
     energy = box.energy(motion.q, motion.v)
     assert (energy.max(axis=1) <= energy[:, 0] * (1.0 + ITERATED)).all()
@@ -69,7 +69,7 @@ def test_dominoes_fall_one_after_the_other() -> None:
     q, v = upright(*((0.04 * k, 0.0, 0.04) for k in range(3))), np.zeros(18)
     v[1], v[3] = 3.0, 0.12
     pairs = [*((f"d{k}", "ground") for k in range(3)), ("d0", "d1"), ("d1", "d2")]
-    motion = row.rollout(q, v, step=1e-3, steps=1000, record=1, contact=Contact(pairs=pairs, friction=0.4))
+    motion = row.rollout(q, v, step=1e-3, steps=1000, every=1, contact=Contact(pairs=pairs, friction=0.4))
     heights = motion.q[:, [2, 9, 16]]
     assert (heights[-1] < 0.035).all()
     falls = [int(np.argmax(heights[:, k] < 0.035)) for k in range(3)]

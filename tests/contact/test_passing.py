@@ -80,7 +80,7 @@ def past_a_corner(shape: Shape, target: Shape, depth: np.ndarray, restitution: f
     nearest = 0.1 + (0.05 - depth)[:, None] * out
     q[:, :3], q[:, 3], v[:, 3:] = nearest - along * rng.uniform(0.15, 0.19, (n, 1)), 1.0, 10.0 * along
     contact = Contact(friction=0.0, restitution=restitution, rest_speed=1e-9, pairs=[("body", "target")])
-    return robot.rollout(q, v, step=4e-3, steps=10, contact=contact, record=1), q[:, :3]
+    return robot.rollout(q, v, step=4e-3, steps=10, contact=contact, every=1), q[:, :3]
 
 
 @pytest.mark.parametrize("target", [Box([0.2] * 3), CUBE], ids=["box", "mesh"])
@@ -147,7 +147,7 @@ def test_what_rolls_over_a_seam_does_not_hop(shape: Shape, friction: float) -> N
     q[:, 0], q[:, 2], q[:, 3], q[:, 4] = np.linspace(0.6, 0.7, 12), 0.1, 1.0, float(isinstance(shape, Capsule))
     q, v[:, 3] = robot.normalize(q), SPEED
     contact = Contact(friction=friction, pairs=[("body0", "block0"), ("body0", "block1")])
-    motion = robot.rollout(q, v, step=STEP, steps=120, contact=contact, record=1)
+    motion = robot.rollout(q, v, step=STEP, steps=120, contact=contact, every=1)
     assert motion.q[:, -1, 0].min() > 0.8
     assert np.abs(motion.q[..., 2] - 0.1).max() < CONTACT_SOLVER
 

@@ -26,7 +26,7 @@ CONTACT = Contact(ground=0.0, friction=MU)
 
 
 def rolled(robot, state, steps: int, contact=CONTACT, **options):
-    return robot.rollout(*state, step=STEP, steps=steps, record=1, contact=contact, **options)
+    return robot.rollout(*state, step=STEP, steps=steps, every=1, contact=contact, **options)
 
 
 def test_a_box_on_a_slope_below_the_friction_angle_does_not_creep() -> None:
@@ -69,7 +69,7 @@ def test_rebounds_that_rise_less_than_a_step_comes_down_are_not_lost(step: float
     # The last rebound is at 7 mm/s: its height is asked for to less than the default tolerance.
     contact = Contact(friction=0.0, restitution=0.2, tolerance=FINE)
     for body, half in ((ball(), 0.1), (box(), SIDE / 2)):
-        motion = body.rollout(*standing(1.0 + half, 0.7, 0.0, 0.0), step=step, steps=800, record=1, contact=contact)
+        motion = body.rollout(*standing(1.0 + half, 0.7, 0.0, 0.0), step=step, steps=800, every=1, contact=contact)
         energy = motion.q[:, 2] - half + motion.v[:, 5] ** 2 / (2.0 * G)
         risen = np.flatnonzero((motion.v[1:, 5] > REST_NOISE) & (motion.v[:-1, 5] < 0.0)) + 1
         np.testing.assert_allclose(energy[risen], 0.2 ** (2.0 * np.arange(1, 5)), rtol=INTEGRATED, atol=CONVERGED)
@@ -84,7 +84,7 @@ def test_thrown_boxes_never_gain_energy(restitution: float) -> None:
     q = box().normalize(q)
     v = rng.normal(size=(16, 6)) * [5.0, 5.0, 5.0, 2.0, 2.0, 2.0]
     contact = Contact(friction=MU, restitution=restitution)
-    motion = box().rollout(q, v, step=STEP, steps=1000, record=1, contact=contact)
+    motion = box().rollout(q, v, step=STEP, steps=1000, every=1, contact=contact)
     energy = 0.5 * motion.v**2 @ np.array([SIDE**2 / 6.0] * 3 + [1.0] * 3) + G * motion.q[..., 2]
     start = energy[:, 0]
     assert np.all(energy.max(axis=1) <= start * (1.0 + CONTACT_SOLVER))

@@ -28,7 +28,7 @@ def test_rollouts_with_memory_are_one_rollout() -> None:
 def test_forces_of_a_batch_carry_the_weight() -> None:
     q, v = standing(0.32)
     states = np.tile(q, (3, 1)), np.tile(v, (3, 1))
-    settings = {"step": STEP, "steps": 20, "record": 10, "contact": Contact(friction=0.6)}
+    settings = {"step": STEP, "steps": 20, "every": 10, "contact": Contact(friction=0.6)}
     last = table().rollout(*states, forces="last", **settings).contacts
     every = table().rollout(*states, forces="every", **settings).contacts
     assert last.force.shape == last.moment.shape == (3, 4, 3)

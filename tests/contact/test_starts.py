@@ -39,13 +39,13 @@ def test_what_passes_into_the_ground_before_the_first_step_acts_is_said() -> Non
     assert "meets what it touches within half a step" in run.log[0] and "take steps of at most 0.00" in run.log[0]
     many = ball().rollout(*fast, step=STEP, steps=10, contact=Contact())
     assert many.contacts.unsettled == 1 and many.contacts.worst > 1.0
-    slower = ball().rollout(*standing(0.25, 0.0, 0.0, -100.0), step=STEP, steps=10, record=1, contact=Contact())
+    slower = ball().rollout(*standing(0.25, 0.0, 0.0, -100.0), step=STEP, steps=10, every=1, contact=Contact())
     assert slower.contacts.unsettled == 0 and slower.q[:, 2].min() > 0.1 - ITERATED
 
 
 def test_a_fast_marble_does_not_pass_a_thin_wall_and_falls_along_it() -> None:
     contact, (q, v) = Contact(friction=0.3, pairs=[("solid", "wall")]), standing(0.5, 100.0, 7.0, 0.0)
-    motion = walled().rollout(q, v, step=STEP, steps=60, record=1, contact=contact)
+    motion = walled().rollout(q, v, step=STEP, steps=60, every=1, contact=contact)
     assert motion.q[:, 0].max() < 0.49 + ITERATED
     assert motion.q[-1, 0] == pytest.approx(0.49, abs=REACHED)
     assert motion.contacts.unsettled == 0

@@ -154,8 +154,8 @@ def test_a_buffer_keeps_a_joint_from_its_limit() -> None:
     law = control.gravity_pd(robot, beyond, 6.0)
     start = middle.copy()
     start[joint] = robot.limits.upper[joint] - 0.3
-    free = robot.rollout(start, np.zeros(robot.nv), law, 1e-3, 1500, record=1)
-    held = robot.rollout(start, np.zeros(robot.nv), control.limit_buffer(robot, law, 0.05, 60.0), 1e-3, 1500, record=1)
+    free = robot.rollout(start, np.zeros(robot.nv), law, 1e-3, 1500, every=1)
+    held = robot.rollout(start, np.zeros(robot.nv), control.limit_buffer(robot, law, 0.05, 60.0), 1e-3, 1500, every=1)
     assert free.q[:, joint].max() > robot.limits.upper[joint]
     assert held.q[:, joint].max() < robot.limits.upper[joint]
     same = control.limit_buffer(robot, law)(0.0, middle, np.zeros(robot.nv))

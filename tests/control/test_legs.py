@@ -150,7 +150,7 @@ def test_a_biped_that_is_pushed_stands_again() -> None:
     place = robot.center_of_mass(q)
     place[0] = 0.05
     tasks = [
-        control.CentreOfMass(goal=place, weight=10.0, frequency=4.0),
+        control.CenterOfMass(goal=place, weight=10.0, frequency=4.0),
         control.Frame(frame="trunk", goal=robot.pose(q, "trunk"), rows_of="orientation", weight=5.0, frequency=8.0),
         control.Momentum(weight=0.01, frequency=5.0),
         control.Posture(goal=q, weight=np.r_[np.zeros(6), np.full(12, 0.05)], frequency=6.0),
@@ -163,7 +163,7 @@ def test_a_biped_that_is_pushed_stands_again() -> None:
     pushed = settled.v.copy()
     pushed[0, 3], pushed[1, 3], pushed[2, 4], pushed[3, 4] = 0.3, -0.3, 0.3, -0.3  # m/s, to all sides
     # a sole of which 11 cm lie behind the centre of mass, 1 m up, stops at most 0.11 √9.81 = 0.34 m/s
-    run = robot.rollout(settled.q, pushed, law, 1e-3, 3000, contact=contact, record=100)
+    run = robot.rollout(settled.q, pushed, law, 1e-3, 3000, contact=contact, every=100)
     assert np.abs(run.v[:, -1]).max() < STANDING
     assert np.abs([robot.center_of_mass(x)[:2] - place[:2] for x in run.q[:, -1]]).max() < 0.02
     assert np.abs(run.q[:, :, :2] - settled.q[:, None, :2]).max(axis=(1, 2)).min() > 0.02  # they were moved

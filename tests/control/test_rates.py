@@ -47,7 +47,7 @@ def test_all_ways_give_the_same_motion(arm, delay) -> None:
     run = arm.simulate(Q, V, 0.2, controller, "rk4", STEP, record=STEP)
     assert any("inside the compiled step" in line for line in run.log)
     np.testing.assert_allclose(run.q, path, atol=COMPUTED)
-    rolled = arm.rollout(Q, V, controller, STEP, 200, "rk4", record=1)
+    rolled = arm.rollout(Q, V, controller, STEP, 200, "rk4", every=1)
     np.testing.assert_allclose(rolled.q, path[1:], atol=COMPUTED)
     stepper = arm.stepper(STEP, "rk4", torque=controller)
     q, v, memory = Q, V, stepper.start(Q, V)
@@ -128,7 +128,7 @@ def test_gradients_in_the_gains(arm) -> None:
     for torque, name, value in cases():
 
         def cost(x, torque=torque, name=name):
-            path = arm.rollout(jnp.asarray(Q), jnp.asarray(V), torque, STEP, 100, "rk4", record=1, parameters={name: x})
+            path = arm.rollout(jnp.asarray(Q), jnp.asarray(V), torque, STEP, 100, "rk4", every=1, parameters={name: x})
             return jnp.sum((path.q - GOAL) ** 2) + 1e-3 * jnp.sum(path.v**2)
 
         slope = np.asarray(jax.grad(cost)(jnp.asarray(value)))

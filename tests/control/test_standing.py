@@ -25,9 +25,7 @@ def test_a_pushed_quadruped_comes_back() -> None:
     law = control.whole_body(robot, tasks, [control.Support(frame=foot, friction=0.6) for foot in FEET])
     pushed = np.zeros((3, robot.nv))
     pushed[1, 4], pushed[2, 3] = 0.3, -0.3  # m/s, to the side and backwards
-    run = robot.rollout(
-        q, pushed, Sampled(law, 2e-3), 1e-3, 1500, contact=Contact(ground=0.0, friction=0.8), record=300
-    )
+    run = robot.rollout(q, pushed, Sampled(law, 2e-3), 1e-3, 1500, contact=Contact(ground=0.0, friction=0.8), every=300)
     off = np.abs(run.q[:, -1, :3] - q[:3])
     assert off[0].max() < REACHED
     assert off.max() < 2e-2 and np.abs(run.v[:, -1]).max() < 5e-2

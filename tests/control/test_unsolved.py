@@ -52,11 +52,11 @@ def test_a_law_that_is_called_counts_its_calls(slide, law) -> None:
 
 def test_a_rollout_counts_for_each_motion(slide, law) -> None:
     v = np.array([[0.1], [2.0]])
-    rolled = slide.rollout(np.zeros(1), v, Sampled(law, 1e-3), 1e-3, 300, record=10)
+    rolled = slide.rollout(np.zeros(1), v, Sampled(law, 1e-3), 1e-3, 300, every=10)
     counted = rolled.unsolved["whole_body"]
     assert counted.tolist() == [sum(missed(law, rolled.t, rolled.q[k], rolled.v[k])) for k in range(2)]
     assert counted[0] == 0 < counted[1]
-    assert slide.rollout(np.zeros(1), v, law, 1e-3, 300, record=None).unsolved["whole_body"].tolist() == [0, 1]
+    assert slide.rollout(np.zeros(1), v, law, 1e-3, 300, every=None).unsolved["whole_body"].tolist() == [0, 1]
     assert slide.rollout(np.zeros(1), v, None, 1e-3, 3).unsolved == {}
 
 

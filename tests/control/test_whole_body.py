@@ -183,7 +183,7 @@ def test_inverse_kinematics_never_passes_limits() -> None:
     np.testing.assert_allclose(robot.pose(reached.q, "tool0"), inside, atol=10 * OPTIMAL)
     far = inside.copy()
     far[:3, 3] = [2.0, 0.0, 0.5]  # out of reach
-    stretched = ik.solve(q, far.ravel(), most=60)
+    stretched = ik.solve(q, far.ravel(), max_iterations=60)
     assert np.all(stretched.q >= robot.limits.lower) and np.all(stretched.q <= robot.limits.upper)
     assert stretched.error > 0.5
     with pytest.raises(DalembertError, match=r"joint '\w+' starts at 9, its range is"):
@@ -227,7 +227,7 @@ def test_inverse_kinematics_of_three_priorities(walker, standing) -> None:
     feet = ("left_foot", "right_foot")
     tasks = [control.Frame(frame=foot, goal=walker.pose(standing, foot)[:3, 3]) for foot in feet]
     com = walker.center_of_mass(standing) + np.array([0.03, 0.02, -0.03])
-    tasks.append(control.CentreOfMass(goal=com, priority=1))
+    tasks.append(control.CenterOfMass(goal=com, priority=1))
     tasks.append(control.Posture(goal=standing, priority=2))
     reached = control.inverse_kinematics(walker, tasks).solve(standing)
     assert reached.converged and max(reached.errors[:3]) < SOLVER_DEFAULT < reached.errors[3]
@@ -254,7 +254,7 @@ def test_a_goal_written_as_a_tuple_is_the_point_that_it_says(walker, standing) -
     ticks = [
         control.whole_body(
             walker,
-            [control.CentreOfMass(goal=goal), control.Momentum(goal=(0.0, 0.1, 0.0))],
+            [control.CenterOfMass(goal=goal), control.Momentum(goal=(0.0, 0.1, 0.0))],
             [control.Support(frame="left_foot"), control.Support(frame="right_foot")],
         ).solve(0.0, standing, np.zeros(12))
         for goal in forms
@@ -264,7 +264,7 @@ def test_a_goal_written_as_a_tuple_is_the_point_that_it_says(walker, standing) -
     arm = load("ur5")
     q = np.array([0.3, -1.2, 1.4, -0.8, -1.2, 0.2])
     point = tuple(arm.center_of_mass(q + 0.05).tolist())
-    reached = control.inverse_kinematics(arm, [control.CentreOfMass(goal=point)]).solve(q)
+    reached = control.inverse_kinematics(arm, [control.CenterOfMass(goal=point)]).solve(q)
     np.testing.assert_allclose(arm.center_of_mass(reached.q), point, atol=REACHED)
 
 
@@ -289,8 +289,8 @@ def test_bad_input_is_named(walker, standing) -> None:
     with pytest.raises(DalembertError, match="weight is -1"):
         control.whole_body(walker, [control.Posture(goal=standing, weight=-1.0)])
     for task in (
-        control.CentreOfMass(goal=[0.0, np.nan, 0.5]),
-        control.CentreOfMass(goal=[0.0, 0.5]),
+        control.CenterOfMass(goal=[0.0, np.nan, 0.5]),
+        control.CenterOfMass(goal=[0.0, 0.5]),
         control.Momentum(goal=([0.0, 0.0, 0.0], [0.0, 0.0, np.inf])),
         control.Force(frame="left_foot", goal=[0.0, 0.0, 0.0, 0.0, 0.0, 50.0]),
     ):

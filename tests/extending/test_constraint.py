@@ -52,9 +52,7 @@ def test_the_tip_lands_on_the_floor_in_runs_and_in_steps() -> None:
     assert min(height(q) for q in ARM.simulate(START, np.zeros(2), 1.0).q) < level - 0.1  # without a floor
     errors = []
     for steps in (1000, 4000):
-        run = ARM.rollout(
-            START, np.zeros(2), step=1.0 / steps, steps=steps, elements=[Floor(level)], record=steps // 20
-        )
+        run = ARM.rollout(START, np.zeros(2), step=1.0 / steps, steps=steps, elements=[Floor(level)], every=steps // 20)
         below = level - np.array([height(q) for q in run.q]).min()
         assert below < 3.0 / steps**2  # one step of bending of the path
         errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
@@ -123,6 +121,6 @@ def test_a_set_of_ones_own() -> None:
     robot, torque = builder.build(), np.repeat([1.0, -1.0], 500)[:, None]
     free = robot.rollout([0.0], [0.0], torque, step=1e-3, steps=1000)
     assert free.v[0] == pytest.approx(0.0, abs=ITERATED)
-    run = robot.rollout([0.0], [0.0], np.roll(torque, 700), step=1e-3, steps=1000, elements=[Ratchet("turn")], record=1)
+    run = robot.rollout([0.0], [0.0], np.roll(torque, 700), step=1e-3, steps=1000, elements=[Ratchet("turn")], every=1)
     assert np.all(np.diff(run.q[:, 0]) >= -ROUNDING) and run.v[:, 0].min() > -ROUNDING
     assert run.q[-1, 0] > 0.01

@@ -82,7 +82,7 @@ def test_a_run_and_a_rollout_agree_to_the_order_of_the_method() -> None:
 def test_records_are_states_of_whole_steps() -> None:
     """Positions and velocities belong to the same time: the energy of a pendulum is kept at every record."""
     robot = chain(2).build("free")
-    end = robot.rollout(*robot.start, step=1e-4, steps=5000, integrator="leapfrog", record=50)
+    end = robot.rollout(*robot.start, step=1e-4, steps=5000, integrator="leapfrog", every=50)
     energy = robot.energy(end.q, end.v)
     moving = robot.kinetic_energy(end.q, end.v)
     assert np.max(np.abs(energy - robot.energy(*robot.start))) < INTEGRATED * np.max(moving)
@@ -105,7 +105,7 @@ def test_a_tumbling_body_keeps_its_energy_and_its_length() -> None:
     robot = m.build("free")
     errors = []
     for h in (1e-2, 5e-3):
-        end = robot.rollout(*robot.start, step=h, steps=round(20.0 / h), integrator="leapfrog", record=50)
+        end = robot.rollout(*robot.start, step=h, steps=round(20.0 / h), integrator="leapfrog", every=50)
         errors.append(np.max(np.abs(robot.energy(end.q, end.v) - robot.energy(*robot.start))))
         np.testing.assert_allclose(np.linalg.norm(end.q[:, 3:], axis=1), 1.0, atol=ROUNDING)
     assert errors[1] < 10 * COARSE_RUN and errors[0] / errors[1] > 3.0
@@ -146,7 +146,7 @@ def test_a_misaligned_bearing_with_stated_compliance_moves_and_shares_the_load()
     m.spring("leaf.com", "ground.low", stiffness=0.0, damping=0.0)
     m.sensor("force", "low").sensor("force", "high")
     robot = m.build("free")
-    end = robot.rollout(*robot.start, step=1e-4, steps=4000, integrator="leapfrog", record=100)
+    end = robot.rollout(*robot.start, step=1e-4, steps=4000, integrator="leapfrog", every=100)
     assert np.all(np.isfinite(end.q))
     low, high = (robot.pose(end.q, f"leaf.{p}")[:, :3, 3] - (0, 0, z) for p, z in (("low", 0.0), ("high", 2.0)))
     assert np.max(np.abs(low)) < HINGE and np.max(np.abs(high)) < HINGE

@@ -49,7 +49,7 @@ def test_andrews_squeezer_as_free_bodies() -> None:
 def test_double_four_bar_passes_singular_positions() -> None:
     """IFToMM A02, two loops, 10 s: closed form of the parallelogram."""
     robot = mechanism("double-four-bar").build("free")
-    end = robot.rollout(*robot.start, step=1e-4, steps=100_000, integrator="leapfrog", record=1000)
+    end = robot.rollout(*robot.start, step=1e-4, steps=100_000, integrator="leapfrog", every=1000)
     tip = robot.pose(end.q[-1], "rocker0.b")[:2, 3]
     velocity = robot.velocity(end.q[-1], end.v[-1], "rocker0.b")[3:5]
     np.testing.assert_allclose(tip, [0.3284581115408154, 0.944518538178601], atol=5 * COARSE_RUN)
@@ -66,7 +66,7 @@ def test_a_redundant_loop_in_joint_coordinates_keeps_its_energy_to_the_order_of_
     robot = mechanism("bricard").build("tree")
     errors = []
     for h in (0.01, 0.005):
-        way = robot.rollout(*robot.start, step=h, steps=round(5.0 / h), integrator=integrator, record=1)
+        way = robot.rollout(*robot.start, step=h, steps=round(5.0 / h), integrator=integrator, every=1)
         energy = robot.energy(way.q, way.v)
         errors.append(np.max(np.abs(energy - energy[0])) / np.max(robot.kinetic_energy(way.q, way.v)))
     assert errors[1] < 0.01 ** (order - 0.5)
@@ -75,7 +75,7 @@ def test_a_redundant_loop_in_joint_coordinates_keeps_its_energy_to_the_order_of_
 
 def test_bricard_moves_with_one_redundant_equation() -> None:
     robot = mechanism("bricard").build("free")
-    end = robot.rollout(*robot.start, step=1e-4, steps=30_000, integrator="leapfrog", record=100)
+    end = robot.rollout(*robot.start, step=1e-4, steps=30_000, integrator="leapfrog", every=100)
     energy, moving = robot.energy(end.q, end.v), robot.kinetic_energy(end.q, end.v)
     assert np.max(moving) > 1.0 and np.max(np.abs(energy - energy[0])) < COARSE_RUN * np.max(moving)
     assert mechanism("bricard").mobility().redundant == {"hinge3": 1}
@@ -87,7 +87,7 @@ def test_simple_pendulum_against_elliptic_functions() -> None:
     m.body("bob", 1.0, [1e-9] * 3, points={"pivot": (1.0, 0.0)}, xyz=(-1.0, 0.0))
     m.joint("revolute", "ground.origin", "bob.pivot")
     robot = m.build("tree")
-    end = robot.rollout(*robot.start, step=1e-3, steps=10_000, integrator="rk4", record=1000)
+    end = robot.rollout(*robot.start, step=1e-3, steps=10_000, integrator="rk4", every=1000)
     at = robot.pose(end.q, "bob.com")[:, :2, 3]
     wanted = {1: (0.98629175, -0.16501085), 5: (-0.94230544, -0.33475434), 10: (-0.27508746, -0.96141921)}
     for second, place in wanted.items():

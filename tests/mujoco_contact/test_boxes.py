@@ -254,7 +254,7 @@ def test_motions(fallen: str) -> None:
     twin.d.qpos[10:14] = turn(np.array([0.3, 0.2, 1.0]), 0.4)
     twin.d.qvel[6:] = [0.3, 0.1, 0.0, 0.5, -0.4, 1.0]
     q, v = twin.state
-    run = twin.robot.rollout(q, v, step=0.002, steps=steps, record=1, contact=SOFT)
+    run = twin.robot.rollout(q, v, step=0.002, steps=steps, every=1, contact=SOFT)
     rows = []
     for _ in range(steps):
         mj.mj_step(twin.m, twin.d)

@@ -229,7 +229,7 @@ def test_a_quadruped_trots_the_same_way(option: str) -> None:
     twin.d.qvel[:6] = [0.3, 0.1, 0.0, 0.2, 0.3, 0.5]
     q, v = twin.state
     controls = trot(steps)
-    run = twin.robot.rollout(q, v, step=0.002, steps=steps, record=1, controls=controls, contact=SOFT)
+    run = twin.robot.rollout(q, v, step=0.002, steps=steps, every=1, controls=controls, contact=SOFT)
     assert_close(run.q, stepped(twin, controls), MOTION)
 
 

@@ -367,7 +367,7 @@ def test_a_quadruped_walks_over_rough_ground_the_same_way(foot: str, size: str, 
     twin.d.qpos[2], twin.d.qpos[7:] = 0.43, controls[0]
     twin.d.qvel[:6] = [0.3, 0.1, 0.0, 0.2, 0.3, 0.5]
     q, v = twin.state
-    run = twin.robot.rollout(q, v, step=0.002, steps=steps, record=1, controls=controls, contact=SOFT)
+    run = twin.robot.rollout(q, v, step=0.002, steps=steps, every=1, controls=controls, contact=SOFT)
     theirs, touched = [], 0
     for row in controls:
         twin.d.ctrl[:] = row

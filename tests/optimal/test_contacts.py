@@ -152,7 +152,7 @@ def free_flyer(integrator):
         step=0.02,
         nodes=5,
         actuation=lambda q, v, u: np.array([u[0], u[1], u[2], 0.0, 0.0, u[3]], object),
-        controls=4,
+        control_count=4,
         integrator=integrator,
     )
     return problem, robot.random(np.random.default_rng(0)), {}

@@ -34,7 +34,7 @@ def fly():
         step=0.02,
         nodes=3,
         actuation=lambda q, v, u: np.array([u[0], u[1], u[2], 0.0, 0.0, u[3]], object),
-        controls=4,
+        control_count=4,
     )
     return problem, robot.random(np.random.default_rng(0)), 0.1 * np.ones(6)
 
@@ -68,7 +68,7 @@ def orbit():
         step=0.02,
         nodes=2,
         actuation=lambda q, v, u: np.array([u[0], u[1], u[2], 0.0, 0.0, u[3]], object),
-        controls=4,
+        control_count=4,
         free_start=True,
     )
     return problem, robot.random(np.random.default_rng(0)), 0.1 * np.ones(6), {}

@@ -26,7 +26,7 @@ def test_a_plan_that_stops_after_a_refused_step_is_consistent(rugged):
     starts = np.random.default_rng(0).uniform(-2.0, 2.0, (40, 2))
     stopped = 0
     for k, most in ((1, 2), (13, 8), (22, 3), (27, 5), (34, 3)):  # where the last step is refused
-        plan = rugged.solve(starts[k], iterations=most)
+        plan = rugged.solve(starts[k], max_iterations=most)
         stopped += not plan.converged
         assert_close(plan.u, rugged.robot.inverse_dynamics(plan.q[:-1], plan.v[:-1], plan.control), REORDERED)
     assert stopped == 5

@@ -47,7 +47,7 @@ def test_free_bodies_as_a_motion():
         step=0.02,
         nodes=50,
         actuation=lambda q, v, u: np.array([u[0], u[1], u[2], 0.0, 0.0, u[3]], object),
-        controls=4,
+        control_count=4,
     ).solve(robot.neutral())
     assert np.allclose(found.motion.q(found.t[::7]), found.q[::7], atol=ITERATED)
     assert np.allclose(found.tau[:, 5], found.u[:, 3]) and not found.tau[:, 3:5].any()

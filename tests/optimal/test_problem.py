@@ -100,7 +100,9 @@ def test_acceleration_and_torque_as_control_find_the_same_plan():
     def torques(q, v, u):
         return u
 
-    by_torque = arm().optimal_control(running, terminal, step=STEP, nodes=NODES, goal=2, actuation=torques, controls=2)
+    by_torque = arm().optimal_control(
+        running, terminal, step=STEP, nodes=NODES, goal=2, actuation=torques, control_count=2
+    )
     start, goal = np.array([0.3, -0.2]), np.array([0.8, 0.5])
     one, other = problem().solve(start, goal=goal), by_torque.solve(start, goal=goal)
     assert other.converged and other.violation < ITERATED
@@ -166,7 +168,7 @@ def test_free_bodies_move_on_their_manifold():
         nodes=50,
         goal=7,
         actuation=actuation,
-        controls=4,
+        control_count=4,
     )
     turned = np.array([0.5, 0.2, 0.1, np.cos(0.6), 0.0, 0.0, np.sin(0.6)])
     plan = plan.solve(robot.neutral(), goal=turned)
@@ -289,7 +291,7 @@ def test_infeasible_problems_name_the_constraint():
         goal=2,
         limits={"velocity": 0.1},
         terminal_constraints=lambda q, v, goal: {"there": optimal.Equal(q - goal)},
-    ).solve([0.0, 0.0], goal=[2.0, 0.0], iterations=60)
+    ).solve([0.0, 0.0], goal=[2.0, 0.0], max_iterations=60)
     assert not plan.converged and plan.violation > 1e-3
     assert "there[0]" in plan.why or "velocity of" in plan.why
     assert "node" in plan.why
@@ -300,7 +302,7 @@ def test_a_start_outside_the_limits_is_named():
     limited = arm().optimal_control(
         running, terminal, step=STEP, nodes=NODES, goal=2, limits={"position": (-1.0, 1.0), "velocity": 5.0}
     )
-    plan = limited.solve([1.5, 0.0], goal=[0.5, 0.0], iterations=80)
+    plan = limited.solve([1.5, 0.0], goal=[0.5, 0.0], max_iterations=80)
     assert "the start" in plan.why and "position" in plan.why and plan.violation >= 0.5
 
 
@@ -433,7 +435,7 @@ def test_goals_out_of_reach():
     assert exact.converged and exact.iterations < 30
     assert np.allclose(exact.q[-1], [np.pi / 4, 0.0], atol=REACHED)  # stretched out towards it
     plain = robot.optimal_control(running, terminal, step=STEP, nodes=NODES, curvature="gauss-newton")
-    slow = plain.solve([0.0, 0.1], iterations=70)
+    slow = plain.solve([0.0, 0.1], max_iterations=70)
     assert not slow.converged and 'curvature="auto"' in slow.why
     assert slow.cost == pytest.approx(exact.cost, rel=REACHED)
     chosen = robot.optimal_control(running, terminal, step=STEP, nodes=NODES)

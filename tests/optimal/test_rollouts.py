@@ -63,7 +63,7 @@ def test_a_rollout_is_the_loop_in_python(limits, iterations):
         return problem(**limits).receding(iterations, goal=GOAL)
 
     planner = fresh()
-    rollout = arm().rollout(START, REST, planner, STEP, 200, record=1)
+    rollout = arm().rollout(START, REST, planner, STEP, 200, every=1)
     assert np.array_equal(rollout.q, looped(fresh(), 200))
     plans = round(200 * STEP * planner.rate)  # the first one is a whole solve
     assert planner.budget().startswith(f"{plans - 1} plans") and planner.budget().endswith("0 restarts")
@@ -112,7 +112,7 @@ def test_each_motion_has_its_own_goal():
 @pytest.mark.parametrize("delay", [3, 10, 14])
 def test_answers_act_later(delay):
     late = Sampled(law(), STEP * EVERY, delay=STEP * delay)
-    rollout = arm().rollout(START, REST, late, STEP, 100, record=1)
+    rollout = arm().rollout(START, REST, late, STEP, 100, every=1)
     assert np.array_equal(rollout.q, looped(law(), 100, delay=delay))
     step = arm().stepper(STEP, torque=late)
     q, v, memory = START, REST, step.start(START, REST)
@@ -122,8 +122,8 @@ def test_answers_act_later(delay):
 
 
 def test_records_need_not_fall_on_plans():
-    every_step = arm().rollout(START, REST, law(), STEP, 105, record=1)
-    some = arm().rollout(START, REST, law(), STEP, 105, record=7)
+    every_step = arm().rollout(START, REST, law(), STEP, 105, every=1)
+    some = arm().rollout(START, REST, law(), STEP, 105, every=7)
     assert np.array_equal(some.q, every_step.q[6::7]) and np.allclose(some.t, every_step.t[6::7])
 
 
@@ -136,7 +136,7 @@ def test_other_controllers_take_what_is_planned():
         return plan[2] + 5.0 * (plan[0] - q) + 0.5 * (plan[1] - v)
 
     follower = Sampled(follow, STEP, state=(), inputs={"plan": plan})
-    rollout = robot.rollout(START, REST, follower, STEP, 400, record=1)
+    rollout = robot.rollout(START, REST, follower, STEP, 400, every=1)
     assert np.allclose(rollout.q[-1], GOAL, atol=REACHED)
     run = robot.simulate(START, REST, 0.8, follower, step=STEP, integrator="semi-implicit", record=STEP)
     assert np.allclose(run.q[1:], rollout.q, rtol=0.0, atol=ITERATED)

@@ -42,7 +42,7 @@ except Interrupted as error:
     report(f"{error.passes > 1000} {abs(t - error.passes * 1e-9) < 1e-12} {np.isfinite(x).all() and np.any(x != 0)}")
 """,
     "many motions of many steps": """
-robot.rollout(many, many, step=1e-6, steps=2, record=1, threads=2)
+robot.rollout(many, many, step=1e-6, steps=2, every=1, threads=2)
 robot.rollout(many, many, step=1e-6, steps=2, threads=2)
 ready()
 try:
@@ -52,19 +52,19 @@ except KeyboardInterrupt as error:
     report(f"{x.shape == (100_000, 6)} {error.passes >= 0} {np.isfinite(x).all()}")
 """,
     "records": """
-robot.rollout(q, v, step=1e-7, steps=200, record=100)
+robot.rollout(q, v, step=1e-7, steps=200, every=100)
 ready()
 try:
-    robot.rollout(q, v, step=1e-7, steps=10**9, record=10**5)
+    robot.rollout(q, v, step=1e-7, steps=10**9, every=10**5)
 except Interrupted as error:
     t, x, _ = error.result
     report(f"{len(t) == len(x) == error.passes // 10**5 > 0} {t[0] == 10**5 * 1e-7} {np.isfinite(x).all()}")
 """,
     "every step recorded": """
-robot.rollout(q, v, step=1e-7, steps=20, record=1)
+robot.rollout(q, v, step=1e-7, steps=20, every=1)
 ready()
 try:
-    robot.rollout(q, v, step=1e-7, steps=3 * 10**7, record=1)
+    robot.rollout(q, v, step=1e-7, steps=3 * 10**7, every=1)
 except Interrupted as error:
     t, x, _ = error.result
     report(f"{len(t) == len(x) == error.passes > 0} {np.isfinite(x).all()} {x[-1, 1] != 0}")
@@ -182,11 +182,11 @@ def test_the_same_bits(batch, record, torque, dtype, monkeypatch):
     rng = np.random.default_rng(0)
     q, v = rng.normal(size=(2, *batch, 2)).astype(dtype)
     u = {"none": None, "held": np.ones(2, dtype), "rows": rng.normal(size=(1, 20, 2)).astype(dtype)}[torque]
-    whole = ROBOT.rollout(q, v, u, steps=20, record=record)
+    whole = ROBOT.rollout(q, v, u, steps=20, every=record)
     monkeypatch.setattr(interruption, "ANSWER", 1e-7)
     monkeypatch.setattr(interruption, "PIECE", 1e-7)
     monkeypatch.setattr(interruption, "FEWEST", 3)
-    for x, y in zip(whole, ROBOT.rollout(q, v, u, steps=20, record=record), strict=True):
+    for x, y in zip(whole, ROBOT.rollout(q, v, u, steps=20, every=record), strict=True):
         assert np.array_equal(x, y)
 
 
@@ -205,7 +205,7 @@ def test_the_same_run(integrator, law, monkeypatch):
 
 def test_gradients_in_pieces(jax, monkeypatch):
     def goal(v):
-        return ROBOT.rollout(jax.numpy.zeros(2), v, steps=12, record=4).q.sum()
+        return ROBOT.rollout(jax.numpy.zeros(2), v, steps=12, every=4).q.sum()
 
     v = jax.numpy.array([0.3, -0.1])
     whole = jax.grad(goal)(v)

@@ -99,5 +99,5 @@ def test_compiling():
 def test_robots():
     with raises("load: unknown robot 'ur55': did you mean 'ur5'?"):
         load("ur55")
-    with raises("random: expected a NumPy generator, such as np.random.default_rng(0)"):
+    with raises("random: rng is 0, expected a generator, such as np.random.default_rng(0)"):
         ARM.random(0)

@@ -62,9 +62,9 @@ def test_simulations(robot, counted, settings):
 def test_rollouts_gradients_and_steppers(robot, counted):
     states, velocities = np.tile(Q, (3, 1)), np.linspace(0.0, 1.0, 6).reshape(3, 2)
     rows = np.ones((20, 2))
-    usual = robot.rollout(states, velocities, rows, steps=20, record=5)
+    usual = robot.rollout(states, velocities, rows, steps=20, every=5)
     assert not counted
-    result = robot.rollout(states, velocities, rows, steps=20, record=5, backend="counted")
+    result = robot.rollout(states, velocities, rows, steps=20, every=5, backend="counted")
     assert counted == ["rollout semi-implicit"] * 4
     assert_close(result.q, usual.q, RECURSION)
     usual_slopes = robot.rollout_gradient(lambda t, q, v: q @ q, Q, V, rows, steps=20)

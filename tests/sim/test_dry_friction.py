@@ -185,7 +185,7 @@ def test_slopes_of_motions_that_stick_and_slide() -> None:
         end = robot.rollout(q, v, **steps)
         return end.q @ end.q + 0.1 * end.v @ end.v
 
-    end = robot.rollout(q, v, record=1, **steps).v
+    end = robot.rollout(q, v, every=1, **steps).v
     assert not end[:, 1].any() and end[:, 0].all() and end[:, 2].min() < 0.0 < end[:, 2].max()
     slopes = robot.rollout_gradient(lambda t, q, v: q @ q + 0.1 * v @ v, q, v, **steps)
     for k, d in enumerate(1e-6 * np.eye(3)):

@@ -40,7 +40,7 @@ def test_the_same_bits_with_any_threads_and_any_split(name: str) -> None:
 def test_a_rollout_is_many_runs(integrator: str) -> None:
     robot = load("2r")
     q, v, tau = states(robot, 3)
-    made = robot.rollout(q, v, tau, STEP, STEPS, integrator, record=20)
+    made = robot.rollout(q, v, tau, STEP, STEPS, integrator, every=20)
     assert made.q.shape == (3, 3, 2) and made.v.shape == (3, 3, 2)
     np.testing.assert_allclose(made.t, [0.02, 0.04, 0.06])
     for k in range(3):
@@ -61,7 +61,7 @@ def test_torques_may_come_as_rows_or_as_feedback() -> None:
     np.testing.assert_array_equal(by_row.q, step_by_step[0])
     each = np.broadcast_to(tau[:, None], (9, STEPS, robot.nv))
     np.testing.assert_array_equal(
-        robot.rollout(q, v, each, STEP, STEPS, record=7).q[:, -1], robot.rollout(q, v, tau, STEP, 56).q
+        robot.rollout(q, v, each, STEP, STEPS, every=7).q[:, -1], robot.rollout(q, v, tau, STEP, 56).q
     )
     held = robot.rollout(q, np.zeros(robot.nv), lambda t, q, v: robot.gravity(q), STEP, STEPS)
     np.testing.assert_allclose(held.q, q, atol=COMPUTED)
@@ -108,7 +108,7 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
         ({"integrator": "rk5"}, "unknown integrator 'rk5'"),
         ({"steps": 0}, "steps is 0"),
         ({"step": -1.0}, "step is -1.0"),
-        ({"record": 2000}, "expected at most the number of steps"),
+        ({"every": 2000}, "expected at most the number of steps"),
         ({"torque": np.array([np.nan, 0.0])}, "torque has NaN or inf"),
         ({"torque": np.zeros((3, 2)), "parameters": {"gravity": np.zeros((4, 3))}}, r"torque \(3,\), gravity \(4,\)"),
         ({"torque": Sampled(lambda t, q, v: v * float(t), 1e-3)}, "cannot be traced"),
@@ -131,7 +131,7 @@ def test_a_motion_that_diverges_stops_and_keeps_what_came_before() -> None:
     robot = builder.build()
     force = np.array([[0.0], [2e10]])  # 2e7 m/s more in every step
     with pytest.raises(SimulationError, match=r"motion 1 diverged between t = 0\.005 and 0\.006 s") as stopped:
-        robot.rollout(np.zeros((2, 1)), np.zeros((2, 1)), force, step=1e-3, steps=10, record=1)
+        robot.rollout(np.zeros((2, 1)), np.zeros((2, 1)), force, step=1e-3, steps=10, every=1)
     before = stopped.value.rollout
     np.testing.assert_allclose(before.v[1, :, 0], 2e7 * np.arange(1, 6))
     assert before.t[-1] == pytest.approx(5e-3)

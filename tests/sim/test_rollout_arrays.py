@@ -27,10 +27,10 @@ def cases(robot, q, v, u, pi):
     joint = robot.joints[-1].name
     friction = elements.Friction(joint, 0.5, stiffness=1e2, bristle_damping=0.1)
     yield robot.rollout(q, v, None, STEP, STEPS)
-    yield robot.rollout(q, v, u, STEP, STEPS, record=1)
-    yield robot.rollout(q, v[0], u[0], STEP, STEPS, record=4)
+    yield robot.rollout(q, v, u, STEP, STEPS, every=1)
+    yield robot.rollout(q, v[0], u[0], STEP, STEPS, every=4)
     yield robot.rollout(q[0], v[0], u[0, 0], STEP, STEPS, "rk4")
-    yield robot.rollout(q[:, None], v, u[:, 0], STEP, STEPS, record=3)
+    yield robot.rollout(q[:, None], v, u[:, 0], STEP, STEPS, every=3)
     yield robot.rollout(q, v, lambda t, q, v: -0.1 * v, STEP, STEPS, "implicit-velocity")
     yield robot.rollout(q, v, u, 1e-3, STEPS, elements=[friction])
     yield robot.rollout(q, v, u, STEP, STEPS, parameters={"inertia": pi})
@@ -76,17 +76,17 @@ def test_gradcheck(torch):
     q, v, u = (torch.tensor(x, requires_grad=True) for x in states(robot, 2))
     check = torch.autograd.gradcheck
     for record in (None, 1, 2, 4):
-        assert check(lambda *x, k=record: robot.rollout(*x, STEP, STEPS, record=k)[1:], (q, v, u))
+        assert check(lambda *x, k=record: robot.rollout(*x, STEP, STEPS, every=k)[1:], (q, v, u))
     one, constant = u.detach()[0].requires_grad_(), u.detach()[0, 0].requires_grad_()
-    assert check(lambda *x: robot.rollout(*x, STEP, STEPS, record=2)[1:], (q, v, one))
-    assert check(lambda *x: robot.rollout(*x, STEP, STEPS, record=2)[1:], (q, v, constant))
+    assert check(lambda *x: robot.rollout(*x, STEP, STEPS, every=2)[1:], (q, v, one))
+    assert check(lambda *x: robot.rollout(*x, STEP, STEPS, every=2)[1:], (q, v, constant))
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicit-velocity", "implicit-midpoint", "variational"])
 def test_gradcheck_of_integrators(torch, integrator):
     robot = load("2r")
     q, v, u = (torch.tensor(x, requires_grad=True) for x in states(robot, 2))
-    assert torch.autograd.gradcheck(lambda *x: robot.rollout(*x, STEP, STEPS, integrator, record=3)[1:], (q, v, u))
+    assert torch.autograd.gradcheck(lambda *x: robot.rollout(*x, STEP, STEPS, integrator, every=3)[1:], (q, v, u))
 
 
 def test_gradients_of_parameters_laws_and_elements(torch):
@@ -106,7 +106,7 @@ def test_gradient_is_the_product_of_linear_models(torch):
     """Of explicit Euler steps, each with the Jacobian I + h A of the state and h B of the torque."""
     robot = load("3r")
     q, v, u = (torch.tensor(x[0], requires_grad=True) for x in states(robot))
-    made = robot.rollout(q, v, u, STEP, STEPS, "euler", record=1)
+    made = robot.rollout(q, v, u, STEP, STEPS, "euler", every=1)
     weight = torch.arange(1.0, 7.0, dtype=torch.float64)
     (torch.cat([made.q[-1], made.v[-1]]) @ weight).backward()
     way = [torch.cat([q[None], made.q]).detach().numpy(), torch.cat([v[None], made.v]).detach().numpy()]
@@ -137,8 +137,8 @@ def test_torch_func(torch):
     robot = load("2r")
     given = states(robot)
     tensors = [torch.tensor(x) for x in given]
-    over = torch.func.vmap(lambda q, v, u: robot.rollout(q, v, u, STEP, STEPS, record=2).q)
-    want = robot.rollout(*given, STEP, STEPS, record=2).q
+    over = torch.func.vmap(lambda q, v, u: robot.rollout(q, v, u, STEP, STEPS, every=2).q)
+    want = robot.rollout(*given, STEP, STEPS, every=2).q
     assert_close(over(*tensors).numpy(), want, RECURSION)
     J = torch.func.jacrev(lambda u: robot.rollout(*tensors[:2], u, STEP, STEPS).q)(tensors[2])
     assert J.shape == (3, 2, 3, STEPS, 2) and torch.isfinite(J).all()
@@ -152,9 +152,9 @@ def test_jax_transformations(jax):
     arrays = [jax.numpy.asarray(x) for x in given]
 
     def ends(q, v, u):
-        return robot.rollout(q, v, u, STEP, STEPS, record=2)
+        return robot.rollout(q, v, u, STEP, STEPS, every=2)
 
-    want = robot.rollout(*given, STEP, STEPS, record=2)
+    want = robot.rollout(*given, STEP, STEPS, every=2)
     check_grads(lambda *x: ends(*x)[1:], arrays, 1, modes=["rev"])
     assert_close(jax.jit(ends)(*arrays).q, want.q, RECURSION)
     assert_close(jax.vmap(ends)(*arrays).v, want.v, RECURSION)

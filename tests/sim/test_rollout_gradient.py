@@ -27,7 +27,7 @@ def test_in_states_torques_and_parameters(integrator, record) -> None:
     robot, rng = load("2r"), np.random.default_rng(0)
     q, v = rng.normal(size=(2, 3, 2))
     rows, inertia = rng.normal(size=(3, STEPS, 2)), np.tile(robot.live_values("inertia"), (3, 1))
-    options = {"step": STEP, "steps": STEPS, "integrator": integrator, "record": record, "friction": "smooth"}
+    options = {"step": STEP, "steps": STEPS, "integrator": integrator, "every": record, "friction": "smooth"}
 
     def at(q=q, v=v, rows=rows, inertia=inertia):
         return robot.rollout_gradient(loss, q, v, rows, parameters={"inertia": inertia}, **options)

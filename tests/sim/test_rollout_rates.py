@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.sim.rollout.settings import RolloutSettings
 from dalembert.sim.rollout.tangent import rollout_rates
+from dalembert.sim.settings import Settings
 from tolerances import SLOPE
 
 
@@ -22,8 +22,8 @@ def test_rates_against_differences(record):
 
     def run(sign, rates):
         at = {name: x + sign * 1e-6 * rates.get(name, 0.0) for name, x in start.items()}
-        settings = RolloutSettings(
-            torque=at["torque"], steps=20, record=record, integrator="rk4", parameters={"inertia": at["inertia"]}
+        settings = Settings(
+            torque=at["torque"], steps=20, every=record, integrator="rk4", parameters={"inertia": at["inertia"]}
         )
         return rollout_rates(robot.model, at["q"], at["v"], settings, rates if sign == 0 else {})
 
@@ -35,7 +35,7 @@ def test_rates_against_differences(record):
         start["v"],
         start["torque"],
         steps=20,
-        record=record,
+        every=record,
         integrator="rk4",
         parameters={"inertia": start["inertia"]},
     )
@@ -45,4 +45,4 @@ def test_rates_against_differences(record):
 def test_an_unknown_name_is_refused():
     robot = load("2r")
     with pytest.raises(DalembertError, match="'mass' does not go into"):
-        rollout_rates(robot.model, np.zeros(2), np.zeros(2), RolloutSettings(steps=3), {"mass": np.zeros(2)})
+        rollout_rates(robot.model, np.zeros(2), np.zeros(2), Settings(steps=3), {"mass": np.zeros(2)})

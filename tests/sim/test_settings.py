@@ -59,7 +59,7 @@ def test_torque_rows_that_fit_nothing_are_told() -> None:
 
 def test_a_rollout_tells_which_limits_it_exceeded() -> None:
     robot = load("2r")
-    quick = robot.rollout(np.zeros(2), [50.0, 0.0], steps=100, record=10)
+    quick = robot.rollout(np.zeros(2), [50.0, 0.0], steps=100, every=10)
     assert any("speed of 'shoulder' exceeded" in line for line in quick.beyond_limits(robot))
     assert not robot.rollout(np.zeros(2), np.zeros(2), steps=1).beyond_limits(robot)
 

@@ -11,7 +11,7 @@ from dalembert import DalembertError, Event, ModelBuilder, Robot, Rollout, Simul
 from dalembert.math import sqrt
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.settings import prepared
+from dalembert.sim.rollout.prepared import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from linkages import four_bar
 from tolerances import COMPUTED, INTEGRATED, ITERATED, MILLISECOND_STEPS, REORDERED, ROUNDING
@@ -43,7 +43,7 @@ def test_elastic_pucks_between_walls_keep_their_energy() -> None:
     q, v = rng.uniform(-0.4, 0.4, (20, 3)), rng.uniform(-2.0, 2.0, (20, 3))
     q[0], v[0] = 0.2, 1.0  # all three meet at the same instant
     walls = [elements.HardStop(f"x{k}", 1.0, lower=-0.5, upper=0.5) for k in range(3)]
-    run = robot.rollout(q, v, step=STEP, steps=5000, elements=walls, record=500)
+    run = robot.rollout(q, v, step=STEP, steps=5000, elements=walls, every=500)
     np.testing.assert_allclose(np.abs(run.v), np.abs(v)[:, None] * np.ones(run.v.shape), rtol=COMPUTED)
     assert np.abs(run.q).max() <= 0.5
     bounces = np.abs(v)[:, None] * run.t[:, None] + 1.0
@@ -53,7 +53,7 @@ def test_elastic_pucks_between_walls_keep_their_energy() -> None:
 
 def test_a_ball_bounces_to_its_height_for_ever() -> None:
     stop = [elements.HardStop("x0", 1.0, lower=0.0)]
-    z = slides(gravity=9.81).rollout([0.5], [0.0], step=STEP, steps=20_000, elements=stop, record=1).q[:, 0]
+    z = slides(gravity=9.81).rollout([0.5], [0.0], step=STEP, steps=20_000, elements=stop, every=1).q[:, 0]
     tops = z[1:-1][(z[:-2] < z[1:-1]) & (z[1:-1] >= z[2:])]
     assert len(tops) > 25 and z.min() >= 0.0
     np.testing.assert_allclose(tops, 0.5, rtol=COMPUTED)
@@ -82,7 +82,7 @@ def test_a_fall_ends_on_the_stop_and_stays() -> None:
 
 def test_a_start_beyond_a_stop_comes_back_slowly() -> None:
     stop = [elements.HardStop("x0", 0.9, lower=0.0)]
-    run = slides().rollout([-0.02], [0.0], step=STEP, steps=200, elements=stop, record=1)
+    run = slides().rollout([-0.02], [0.0], step=STEP, steps=200, elements=stop, every=1)
     assert not run.v.any() and -INTEGRATED < run.q[-1, 0] <= 0.0 and np.all(np.diff(run.q[:, 0]) >= 0.0)
 
 
@@ -231,7 +231,7 @@ def test_events_to_the_resolution_of_a_step() -> None:
     assert np.isnan([top[3], floor[3]]).all() and np.isnan(late[:3]).all() and late[3] == pytest.approx(0.7)
     assert np.all(np.abs(q[:3]) < 3.1 * STEP) and q[3] > 10.0  # where they landed they rest
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(end)).events, end.events)
-    records = robot.rollout([0.0], v, step=STEP, steps=1000, events=events, record=100)
+    records = robot.rollout([0.0], v, step=STEP, steps=1000, events=events, every=100)
     np.testing.assert_array_equal(records.events, end.events)
     assert robot.rollout([0.0], [1.0], steps=10).events is None
 
@@ -244,7 +244,7 @@ def test_zero_counts_once_and_nan_is_an_error() -> None:
     assert np.isnan(end.events[0]) and end.events[1] == 0.5 and end.q[0] == 0.25
     with pytest.raises(SimulationError, match=r"event 'root' of motion 0 is NaN between t = 0\.4 and 0\.6"):
         robot.rollout(
-            [0.0], [1.0], step=0.1, steps=10, record=2, events=[Event("root", lambda t, q, v: sqrt(0.5 - q[0]) + 1.0)]
+            [0.0], [1.0], step=0.1, steps=10, every=2, events=[Event("root", lambda t, q, v: sqrt(0.5 - q[0]) + 1.0)]
         )
     with pytest.raises(DalembertError, match="events: expected Events, got str"):
         robot.rollout([0.0], [1.0], events=["floor"])

@@ -85,7 +85,7 @@ def test_the_rows_of_a_motion_are_those_of_a_rollout(moved, robot):
     table = moved.table()
     q = np.tile(robot.neutral(), (len(table["row"]), 1)) + table["start"]
     parameters = {"payload": table["load"][:, None], "k": table["gain"][:, None]}
-    end = robot.rollout(q, 0.0 * q, studied.spring, step=2e-3, steps=50, record=1, parameters=parameters)
+    end = robot.rollout(q, 0.0 * q, studied.spring, step=2e-3, steps=50, every=1, parameters=parameters)
     np.testing.assert_array_equal(table["end"], end.q[:, -1])
     tau = np.concatenate([(-table["gain"][:, None] * q)[:, None], -table["gain"][:, None, None] * end.q], axis=1)
     tau[:, 1:] -= 0.5 * end.v

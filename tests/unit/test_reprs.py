@@ -20,7 +20,7 @@ RESULTS = {
     "inverse kinematics": lambda: ARM.inverse_kinematics(ARM.pose(Q, "tool0"), "tool0", start=Q),
     "derivatives": lambda: ARM.forward_dynamics_derivatives(Q, V, V),
     "limits": lambda: ARM.limits,
-    "rollout": lambda: ARM.rollout(np.tile(Q, (50, 1)), V, steps=10, record=1),
+    "rollout": lambda: ARM.rollout(np.tile(Q, (50, 1)), V, steps=10, every=1),
     "run": lambda: ARM.simulate(Q, V, 0.01),
     "run audit": lambda: ARM.simulate(Q, V, 0.01).audit(),
     "loop state": lambda: load("four_bar").close_loops(np.zeros(3)),

@@ -18,7 +18,7 @@ law = control.whole_body(robot, tasks, [control.Support(frame=foot, friction=0.6
 push = np.zeros(18)
 push[4] = 0.5  # m/s to the side
 contact = Contact(ground=0.0, friction=0.8)
-run = robot.rollout(q, push, Sampled(law, 2e-3), 1e-3, 1000, contact=contact, record=25)
+run = robot.rollout(q, push, Sampled(law, 2e-3), 1e-3, 1000, contact=contact, every=25)
 states = np.asarray(run.q)
 assert abs(states[-1, 1]) < 0.02 and states[-1, 2] > 0.2
 

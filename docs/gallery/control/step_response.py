@@ -13,7 +13,7 @@ goal = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.7, 0.5])
 picture, axes = figure(7, 3.2)
 t = np.linspace(0, 1, 21)
 for omega, zeta in ((10.0, 1.0), (20.0, 1.0), (20.0, 0.4)):
-    law = control.computed_torque(robot, goal, omega, damping=zeta)
+    law = control.computed_torque(robot, goal, omega, damping_ratio=zeta)
     run = robot.simulate(goal - 0.1, np.zeros(7), 1.0, law, record=5e-3)
     (line,) = axes.plot(run.t, 1e3 * (goal - run.q)[:, 3], label=f"ω = {omega:g} rad/s, ζ = {zeta:g}")
     if zeta == 1:

@@ -16,7 +16,7 @@ from .materials import Material, material
 MODELS = ("rigid", "compliant", "mujoco")
 PAIRS = ("ground", "all", "file")
 ALONE = "all", "file"  # words for pairs that go without a ground
-FRICTION_MODELS = ("regularised", "bristle")
+FRICTION_MODELS = ("regularized", "bristle")
 GROUND = "ground"  # its name in pairs
 FILE = "file"  # the ground where none is stated: a plane of the robot's file, else a floor at 0
 DEFAULT = "default"  # in a table of numbers, for all that it does not name
@@ -72,7 +72,7 @@ class Contact:
     [m/s]; tolerance: error of the laws of contact at which the iteration of a step ends [m/s]; recovery_speed: with
     which what penetrates comes out, at most [m/s].
 
-    friction_model: of compliant contacts: "regularised", smooth in the slip, creeps while it holds; "bristle", holds: a
+    friction_model: of compliant contacts: "regularized", smooth in the slip, creeps while it holds; "bristle", holds: a
     spring along the surface that gives no more than the friction.
 
     Compliant: force = stiffness · depth · (1 + damping · speed of depth) [N/m, s/m] (Hunt and Crossley), and friction
@@ -94,7 +94,7 @@ class Contact:
     rest_speed: float = 1e-2
     tolerance: float = 1e-6
     recovery_speed: float = 0.1
-    friction_model: str = "regularised"
+    friction_model: str = "regularized"
     materials: Mapping[str, str | Material] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

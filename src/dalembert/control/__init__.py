@@ -1,5 +1,7 @@
 """Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
 
+from typing import Any
+
 from . import gait, observer
 from .audit import ControlAudit, audit
 from .base_state import BaseEstimate, BaseState, Noise, base_state
@@ -27,7 +29,7 @@ from .odometry import Sensors
 from .policies import Contract, Network, Observed, Policy, network, policy
 from .program.kinematics import InverseKinematics, inverse_kinematics
 from .program.supports import Support
-from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
+from .program.tasks import CenterOfMass, Force, Frame, Momentum, Posture, Task
 from .program.whole_body import Tick, WholeBody, whole_body
 from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
 from .safety import BODY_PARTS, BodyPart, Collision, collision
@@ -38,7 +40,7 @@ __all__ = [
     "BaseEstimate",
     "BaseState",
     "BodyPart",
-    "CentreOfMass",
+    "CenterOfMass",
     "Centroidal",
     "Collision",
     "ComputedTorque",
@@ -107,3 +109,9 @@ __all__ = [
     "whole_body",
     "within_limits",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CentreOfMass":
+        raise AttributeError("control.CentreOfMass is called CenterOfMass now")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

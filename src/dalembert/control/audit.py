@@ -150,12 +150,12 @@ def _tried(
     sampled = Sampled(within_limits(robot, law), period, round(delay / period) * period)
     most, mask = robot.limits.effort, motorized(robot.model) & np.isfinite(robot.limits.effort)
     options: dict[str, Any] = {"friction": "smooth", "check": False}
-    path = robot.rollout(begin, np.zeros(n), sampled, step, steps, record=max(1, steps // 200), **options)
+    path = robot.rollout(begin, np.zeros(n), sampled, step, steps, every=max(1, steps // 200), **options)
     full = []
     for t, at, speed in zip(path.t, path.q, path.v, strict=True):
         finite = np.isfinite(at).all() and np.isfinite(speed).all()
         full.append(not finite or bool(np.any(np.abs(law(t, at, speed)[mask]) >= most[mask] * (1 - 1e-9))))
-    variants = robot.random_parameters(11, VARIANTS, mass=error)
+    variants = robot.random_parameters(np.random.default_rng(11), VARIANTS, mass=error)
     end = robot.rollout(begin, np.zeros(n), sampled, step, steps, parameters={"inertia": variants}, **options)
     near = max(ARRIVED, 0.2 * float(np.abs(robot.difference(begin, q)).max()))
     arrived = [bool(np.isfinite(each).all() and np.abs(robot.difference(q, each)).max() < near) for each in end.q]

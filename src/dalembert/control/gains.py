@@ -51,7 +51,7 @@ def gains(where: str, robot: Robot, frequency: Any, damping: Any, resonance: Any
         damping = usual.kd / (2.0 * frequency)
         notes = (f"gains of a {usual.kp:g} 1/s², {usual.kd:g} 1/s class",)
     omega = per_freedom(where, robot, "frequency", frequency, "rad/s")
-    zeta = per_freedom(where, robot, "damping", damping, "a ratio, 1 is critical")
+    zeta = per_freedom(where, robot, "damping_ratio", damping, "a ratio, 1 is critical")
     return Gains(omega, zeta, notes + check_ceiling(where, robot, omega, resonance))
 
 

@@ -25,7 +25,7 @@ from .centroidal import Centroidal, centroidal
 from .gait import GRAVITY, Gait, ease, lift, trot
 from .odometry import Odometry, Sensors
 from .program.supports import Support
-from .program.tasks import CentreOfMass, Force, Frame, Posture
+from .program.tasks import CenterOfMass, Force, Frame, Posture
 from .program.whole_body import WholeBody, whole_body
 
 NODES = 10  # of the plan
@@ -153,7 +153,7 @@ class Legs:
         place, w = np.array([weights.sideways, weights.sideways, weights.height]), weights.body_frequency
         swing: dict[str, Any] = {"weight": weights.swing, "frequency": weights.swing_frequency}
         tasks = [
-            CentreOfMass(goal=intent(lambda now: (now.place, now.velocity)), weight=place, frequency=w),
+            CenterOfMass(goal=intent(lambda now: (now.place, now.velocity)), weight=place, frequency=w),
             Frame(frame=base, goal=intent(trunk), rows_of="orientation", weight=weights.trunk, frequency=w),
             Posture(goal=standing, weight=joints, frequency=weights.posture_frequency),
             *(Frame(frame=name, goal=foot(i), **swing) for i, name in enumerate(self.feet)),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, renamed
 from dalembert.math import clip, sqrt, where
 from dalembert.model import Model
 from dalembert.motion import FlightMotion, PolynomialMotion, Polynomials, Rotors
@@ -78,32 +78,33 @@ class Quadrotor(Law):
         return np.stack([cross(y, z), y, z], axis=-1)
 
 
+@renamed(flight="goal", damping="damping_ratio", attitude_damping="attitude_damping_ratio")
 def quadrotor(
     robot: Robot,
-    flight: Any,
+    goal: Any,
     *,
     frequency: float = 6.0,
-    damping: float = 0.8,
+    damping_ratio: float = 0.8,
     attitude_frequency: float = 60.0,
-    attitude_damping: float = 0.8,
+    attitude_damping_ratio: float = 0.8,
     rotors: Rotors | None = None,
 ) -> Quadrotor:
-    """A law that lets a flying body follow a flight (`motion.fly`), or hover at a place (3,) [m] or (4,) with its yaw.
+    """A law for a flying body. goal: a flight (`motion.fly`), or a place (3,) [m], (4,) with its yaw, to hover at.
 
-    frequency, damping: of the position's error, ω [rad/s] and ζ; attitude_…: of the attitude's, at least some five
-    times as fast. Thrusts of the rotors stay within their limits.
+    frequency, damping_ratio: of the position's error, ω [rad/s] and ζ; attitude_…: of the attitude's, at least some
+    five times as fast. Thrusts of the rotors stay within their limits.
     """
-    if not isinstance(flight, FlightMotion):
-        flight = _hover(robot, flight, rotors)
+    flight = goal if isinstance(goal, FlightMotion) else _hover(robot, goal, rotors)
     for name, value in (
         ("frequency", frequency),
-        ("damping", damping),
+        ("damping_ratio", damping_ratio),
         ("attitude_frequency", attitude_frequency),
-        ("attitude_damping", attitude_damping),
+        ("attitude_damping_ratio", attitude_damping_ratio),
     ):
         if not (is_number(value) and 0.0 < value < np.inf):
             raise DalembertError(f"quadrotor: {name} is {value!r}, expected a number above 0")
-    gains = [(w * w, 2.0 * z * w) for w, z in ((frequency, damping), (attitude_frequency, attitude_damping))]
+    position, attitude = (frequency, damping_ratio), (attitude_frequency, attitude_damping_ratio)
+    gains = [(w * w, 2.0 * z * w) for w, z in (position, attitude)]
     return Quadrotor(robot, flight, gains[0], gains[1])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -21,10 +21,19 @@ def neutral(robot: Robot) -> np.ndarray:
     return algorithms.neutral(robot.model)
 
 
+def generator(where: str, rng: Any, seed: int | None = None) -> np.random.Generator:
+    """A generator of random numbers as it came, or the one of a seed if there is none."""
+    if rng is None and seed is not None:
+        return np.random.default_rng(seed)
+    if isinstance(rng, np.random.Generator):
+        return rng
+    by_seed = "" if seed is None else ", or seed=0"
+    raise DalembertError(f"{where}: rng is {rng!r}, expected a generator, such as np.random.default_rng(0){by_seed}")
+
+
 def random(robot: Robot, rng: np.random.Generator, n: int | None = None) -> np.ndarray:
     """A configuration (nq,), or n of them (n, nq), uniform within the joint limits."""
-    if not isinstance(rng, np.random.Generator):
-        raise DalembertError("random: expected a NumPy generator, such as np.random.default_rng(0), as first argument")
+    rng = generator("random", rng)
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0):
         raise DalembertError(f"random: n is {n!r}, expected how many configurations, 0 or more")
     return algorithms.random(robot.model, rng, n)

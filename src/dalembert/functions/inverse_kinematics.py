@@ -14,7 +14,7 @@ from dalembert.execute import Call, Recent, is_single, one_line, real_array
 from dalembert.model import Model
 from dalembert.spatial import se3
 
-from .configurations import difference, integrate, normalize
+from .configurations import difference, generator, integrate, normalize
 from .guards import function_call
 from .kinds import Configuration, FrameName, Input, Rows, Tangent, TaskDamping, chosen_rows
 from .quantity import Keywords, quantity
@@ -80,7 +80,8 @@ def inverse_kinematics(
     starts: int = 32,
     tolerance: float = 1e-8,
     max_iterations: int = 100,
-    rng: np.random.Generator | int = 0,
+    seed: int = 0,
+    rng: np.random.Generator | None = None,
     check: bool = True,
 ) -> InverseKinematicsResult:
     """Configurations q (…, nq) in which the frame has the pose `target` (…, 4, 4) in the world [m].
@@ -90,8 +91,8 @@ def inverse_kinematics(
     or numbers of rows of [rotation; displacement], of each frame. start (…, nq): where to begin, default a random
     configuration. joints: names of those that may move, default all; the others stay as in `start`.
     limits: keep within the joint limits. starts: how many beginnings are tried in all, further ones random, drawn
-    with `rng` (a generator, or a seed: same result every time) and only for targets not yet reached. tolerance:
-    [m] and [rad], also of closed loops, which the configurations found close. Damped Gauss-Newton
+    with `rng`, or a generator made of `seed` (the same result every time), and only for targets not yet reached.
+    tolerance: [m] and [rad], also of closed loops, which the configurations found close. Damped Gauss-Newton
     (Levenberg-Marquardt) on the manifold, all targets at once.
 
     A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
@@ -120,7 +121,7 @@ def inverse_kinematics(
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
     T = np.broadcast_to(T, (*batch, T.shape[-1])).reshape(-1, T.shape[-1])
     search = _Search(robot, frames, chosen, joints, limits, tolerance, max_iterations)
-    solution = search.run(T, first, starts, rng)
+    solution = search.run(T, first, starts, generator("inverse_kinematics", rng, seed))
     single = is_single(target) and (start is None or is_single(start))
     result = _result(solution, batch, search, single)
     if check and not batch and not result.success:
@@ -256,9 +257,9 @@ class _Search:
         """Whether (n,) both errors are within the tolerance, and loops closed."""
         return np.maximum(np.maximum(*self.errors(error)), self.gap(error)) <= self.tolerance
 
-    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Solution:
+    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: np.random.Generator) -> _Solution:
         """The best of several starts for each target (n, 12 k), in waves of 1, 2, 4 …, until it is reached."""
-        rng, n, nq = np.random.default_rng(rng), len(target), self.model.nq
+        n, nq = len(target), self.model.nq
         best = _Solution(np.zeros((n, nq)), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
         open_, tried = np.arange(n), 0
         while tried < max(starts, 1) and len(open_):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.execute import one_line
-from dalembert.model import Frame, Model
+from dalembert.model import Frame, Model, unopposed
 from dalembert.model.joints.joint import RATE_LIMITS
 
 if TYPE_CHECKING:
@@ -205,3 +205,10 @@ def _range(joint: JointInfo) -> str:
     turns = joint.units == ("rad",)
     low, high = np.degrees([joint.lower[0], joint.upper[0]]) if turns else (joint.lower[0], joint.upper[0])
     return f"{low:.4g} … {high:.4g}{'°' if turns else ' m'}"
+
+
+def problems(model: Model) -> tuple[str, ...]:
+    """Impossible bodies of a model, and joints that meet no inertia; see `Robot.problems`."""
+    bodies = [f"body {body.name!r}: {problem}" for body in model.bodies for problem in body.inertia.problems()]
+    heavy = any(body.inertia.mass for body in model.bodies)
+    return *bodies, *(str(each) for each in (unopposed(model) if heavy and not bodies else ()))

@@ -19,8 +19,8 @@ from dalembert.graph import jvp
 from dalembert.loading import function
 from dalembert.robot import Robot
 from dalembert.sim.rollout.rollout import rollout
-from dalembert.sim.rollout.settings import RolloutSettings
 from dalembert.sim.rollout.tangent import rollout_rates
+from dalembert.sim.settings import Settings
 from dalembert.spatial.pseudo_inertia import from_pseudo_inertia, pseudo_inertia
 
 from .columns import INERTIAL, Columns
@@ -211,17 +211,17 @@ def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
     return _Pieces(q0, v0, tau, q, v, step, margin, every)
 
 
-def _settings(codec: _Codec, pieces: _Pieces, theta: np.ndarray) -> RolloutSettings:
+def _settings(codec: _Codec, pieces: _Pieces, theta: np.ndarray) -> Settings:
     """The rollouts of all pieces with parameters theta."""
     columns = codec.columns
     x, delay = codec.decoded(theta)
     offset = x[columns.term("offset")] if "offset" in columns.friction else 0.0
-    return RolloutSettings(
+    return Settings(
         torque=_delayed(pieces, delay)[0] - offset,
         step=pieces.step,
         steps=pieces.length,
         integrator="rk4",
-        record=pieces.every,
+        every=pieces.every,
         parameters=columns.live(x),
     )
 

@@ -13,7 +13,8 @@ from dalembert.robot import Robot
 from dalembert.sim.elements.contact import with_contact
 from dalembert.sim.elements.soft import softened
 from dalembert.sim.integrators.record import uncarried
-from dalembert.sim.rollout.settings import StepSettings, prepared
+from dalembert.sim.rollout.prepared import prepared
+from dalembert.sim.settings import Settings
 from dalembert.sim.system.drive import Command
 from dalembert.sim.system.system import System
 
@@ -50,7 +51,7 @@ class Physics:
     ) -> None:
         self.step, self.substeps, self.drive, self.randomization = step, substeps, drive, randomization
         where = "Environment"
-        settings = StepSettings(step=step, integrator=integrator, contact=contact)
+        settings = Settings(step=step, integrator=integrator, contact=contact)
         settings.check_step(where)
         self.method = uncarried(settings.method(where, robot.model))
         model, elements = softened(robot.model, (), contact, step)

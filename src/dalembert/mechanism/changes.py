@@ -15,7 +15,7 @@ from dalembert.sim.elements.base import Situation
 from dalembert.sim.failure import SimulationError
 from dalembert.sim.run.events import Event
 from dalembert.sim.run.run import Run
-from dalembert.sim.run.settings import RunSettings, each_of
+from dalembert.sim.settings import Settings, each_of
 
 from .elements import AxisForce
 from .graph import coordinate_joints
@@ -128,7 +128,7 @@ def simulate_changes(
         if key in options:
             raise DalembertError(f"simulate: {key} cannot be given together with changes: add it to the mechanism")
     changes = each_of("changes", changes, Change, "Changes")
-    RunSettings(duration=duration, record=options.get("record", 0.01)).check()
+    Settings(duration=duration, record=options.get("record", 0.01)).check_run()
     for change in changes:
         _check(mechanism, change, changes, coordinates, options.get("contact", mechanism.touching))
     for element in mechanism.elements.values():

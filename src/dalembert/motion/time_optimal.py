@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, renamed
 from dalembert.robot import Robot
 
 from . import reachable
@@ -86,10 +86,14 @@ def path(points: Any, *, corners: bool = False, robot: Robot | None = None) -> P
     return via(places, s, np.full((len(places), steps.shape[1]), np.nan), robot=robot)
 
 
-def time_optimal(route: Any, limits: Limits | Robot, *, grid: int = GRID) -> PolynomialMotion:
+_through = path  # where a parameter has this name
+
+
+@renamed(route="path")
+def time_optimal(path: Any, limits: Limits | Robot, *, grid: int = GRID) -> PolynomialMotion:
     """The fastest motion along a path, from rest to rest, within limits at every instant.
 
-    route: points (k, nq), or a motion whose path is followed (`motion.path`, `via`, `spline` …); where its direction
+    path: points (k, nq), or a motion whose path is followed (`motion.path`, `via`, `spline` …); where its direction
     jumps, the robot stops. limits: `motion.Limits(velocity=…, acceleration=…, jerk=…, torque=…, robot=…)`, or a robot
     for its limits. grid: number of intervals, at least: the finer, the nearer to the shortest
     time. Limits of velocity and acceleration hold at every instant by construction; torques, and rates of joints with
@@ -100,7 +104,7 @@ def time_optimal(route: Any, limits: Limits | Robot, *, grid: int = GRID) -> Pol
     allowed = Limits(robot=limits) if isinstance(limits, Robot) else limits
     if not isinstance(allowed, Limits):
         raise DalembertError("time_optimal: limits are motion.Limits(velocity=…, acceleration=…) or a robot")
-    line = route if isinstance(route, PolynomialMotion) else path(route, robot=allowed.robot)
+    line = path if isinstance(path, PolynomialMotion) else _through(path, robot=allowed.robot)
     bounds = _bounds(allowed, line)
     _refuse_places(line, allowed.robot)
     cut = divided(line, grid)

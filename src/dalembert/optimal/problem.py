@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
-from dalembert.errors import DalembertError, is_number, unknown
+from dalembert.errors import DalembertError, is_number, renamed, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.stages import lanes
 from dalembert.execute.threads import limit
@@ -207,13 +207,14 @@ class Problem:
 
     # ---- what people call
 
+    @renamed(iterations="max_iterations")
     def solve(
         self,
         q: Any,
         v: Any = None,
         *,
         guess: Any = None,
-        iterations: int = 200,
+        max_iterations: int = 200,
         tolerance: float = 1e-9,
         threads: int | None = None,
         progress: Callable[[Mapping[str, float]], None] | None = None,
@@ -229,8 +230,8 @@ class Problem:
         arguments = self.arguments
         start = real_array("solve: q", q, arguments.expected_q)
         if start.ndim == 2:
-            return self._batch(start, v, guess, iterations, tolerance, threads, parameters)
-        values, most = arguments.values(parameters), _count("iterations", iterations)
+            return self._batch(start, v, guess, max_iterations, tolerance, threads, parameters)
+        values, most = arguments.values(parameters), _count("max_iterations", max_iterations)
         position, velocity = arguments.state(start, v)
         accuracy = _positive("tolerance", tolerance)
         with self.lent_solver() as solver:
@@ -280,7 +281,7 @@ class Problem:
         q: np.ndarray,
         v: Any,
         guess: Any,
-        iterations: int,
+        max_iterations: int,
         tolerance: float,
         threads: int | None,
         parameters: Mapping[str, Any],
@@ -294,7 +295,7 @@ class Problem:
                 raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
         each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in rows.items()} for k in range(count)]
         plans: list[Any] = [None] * count
-        options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance}
+        options: dict[str, Any] = {"max_iterations": max_iterations, "tolerance": tolerance}
         places = iter(range(count))  # its next() is atomic: each problem goes to one thread
 
         def work() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dalembert.errors import renamed
+
 if TYPE_CHECKING:
     from dalembert.optimal import Problem
     from dalembert.robot import Robot
 
 
+@renamed(controls="control_count")
 def optimal_control(
     robot: Robot,
     running: Callable[..., Any],
@@ -22,7 +25,7 @@ def optimal_control(
     terminal_constraints: Callable[..., Any] | None = None,
     motors: Sequence[str] | None = None,
     actuation: Callable[[Any, Any, Any], Any] | None = None,
-    controls: int | None = None,
+    control_count: int | None = None,
     integrator: str = "semi-implicit",
     curvature: str = "auto",
     contacts: Any = (),
@@ -44,7 +47,7 @@ def optimal_control(
     names to expressions that stay ≥ 0, or `optimal.Equal(expression)`. All of these are kept, not only weighed; those
     on the state alone from the second node on.
     motors: joints with a motor, u their torques; by default all joints but a free base and those with an effort limit
-    of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
+    of 0. Or actuation(q, v, u) → tau (nv,) of `control_count` numbers u, such as thrusts. integrator: "semi-implicit",
     "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has
     them, for robots with a motor on every joint: better where residuals stay large, as with goals out of reach. "auto"
     takes in those of residuals and constraints on the state alone, where it can, when convergence is slow.
@@ -72,7 +75,7 @@ def optimal_control(
         terminal_constraints,
         motors,
         actuation,
-        controls,
+        control_count,
         integrator,
         curvature,
         contacts,

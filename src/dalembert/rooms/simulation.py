@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from dalembert.errors import DalembertError
-from dalembert.execute import described, one_line, running_on
+from dalembert.errors import DalembertError, renamed, unknown
+from dalembert.execute import described, running_on
 from dalembert.interop import is_foreign
 
+from .settings import shared
 from .viewing import motion_pictures
 
 if TYPE_CHECKING:
@@ -27,21 +28,16 @@ if TYPE_CHECKING:
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
+    from dalembert.sim.settings import Settings
     from dalembert.sim.system.laws import Sampled
 
     Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # anything but a number of seconds
 
 
-class LoopState(NamedTuple):
-    """q (nq,) and v (nv,) with all loops closed."""
-
-    q: np.ndarray
-    v: np.ndarray
-
-    def __repr__(self) -> str:
-        return one_line(self)
+INPUTS = ("torques", "controls")  # what a stepper takes with each step
 
 
+@shared("simulate")
 def _run(
     robot: Robot,
     q: Any,
@@ -61,6 +57,7 @@ def _run(
     controls: Any = None,
     contact: Contact | None = None,
     backend: str | None = None,
+    settings: Settings | None = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
@@ -81,15 +78,16 @@ def _run(
     other libraries are taken from the memory of the processor; the run is NumPy's.
     contact: a `dalembert.Contact`, what the robot's shapes touch; rigid contact has a time step of its own, `step` [s]
     (by default 1 ms), instead of an integrator, and `run.contacts` says what touched.
-    backend: what computes, by name, as of every method: "llvm" (default), "interpreter" …
+    backend: what computes, by name, as of every method: "llvm" (default), "interpreter" … settings: a
+    `dalembert.Settings` with values for keywords that are not given.
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed. Ctrl-C raises
     `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the run up to then.
     """
     from dalembert.sim.failure import part_completed
-    from dalembert.sim.run.settings import RunSettings
     from dalembert.sim.run.simulate import simulate
+    from dalembert.sim.settings import Settings
 
-    settings = RunSettings(
+    chosen = Settings(
         duration=duration,
         torque=torque,
         controls=controls,
@@ -109,7 +107,7 @@ def _run(
         return replace(run, viewer=partial(_view, robot), pictures=partial(motion_pictures, robot, contact))
 
     with running_on(backend), part_completed(viewed):
-        return viewed(simulate(robot.model, q, v, settings))
+        return viewed(simulate(robot.model, q, v, chosen))
 
 
 @overload
@@ -129,17 +127,18 @@ def simulate(
 @overload
 def simulate(robot: Robot, q: Any, v: Any, torque: Torque, *, duration: float, **options: Any) -> Run: ...
 @wraps(_run, assigned=("__doc__",))
-def simulate(robot: Robot, q: Any, v: Any, *settings: Any, **options: Any) -> Run:
-    if settings and _is_torque(settings[0]):
-        if len(settings) > 1 or "torque" in options or "duration" not in options:
+def simulate(robot: Robot, q: Any, v: Any, *positional: Any, **options: Any) -> Run:
+    has_duration = "duration" in options or getattr(options.get("settings"), "duration", None) is not None
+    if positional and _is_torque(positional[0]):
+        if len(positional) > 1 or "torque" in options or not has_duration:
             raise DalembertError(
-                f"simulate: what comes after v is {described(settings[0])}, a torque and not a number of seconds: "
+                f"simulate: what comes after v is {described(positional[0])}, a torque and not a number of seconds: "
                 "write simulate(q, v, torque, duration=…), or simulate(q, v, duration, torque)"
             )
-        options, settings = {**options, "torque": settings[0]}, ()
-    elif not settings and "duration" not in options:
+        options, positional = {**options, "torque": positional[0]}, ()
+    elif not positional and not has_duration:
         raise DalembertError("simulate: for how long? pass duration=… [s]")
-    return _run(robot, q, v, *settings, **options)
+    return _run(robot, q, v, *positional, **options)
 
 
 def _is_torque(x: Any) -> bool:
@@ -147,6 +146,12 @@ def _is_torque(x: Any) -> bool:
     return not isinstance(x, (int, float, np.number, str)) and not (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
+@renamed(controls='inputs="controls"')
+@shared(
+    "stepper",
+    events="steppers do not watch for: use `rollout`",
+    controls='steppers take with each step: pass inputs="controls"',
+)
 def stepper(
     robot: Robot,
     step: float = 1e-3,
@@ -154,15 +159,16 @@ def stepper(
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
-    controls: bool = False,
+    inputs: str = "torques",
     torque: Any = None,
     contact: Contact | None = None,
     parameters: Sequence[str] = (),
+    settings: Settings | None = None,
 ) -> Any:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
-    tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
+    tau (…, nv) is held over the step [N·m, N]; with inputs="controls" the controls (…, nu) of its actuators are.
     Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
     With rigid contact so too, for steps that go on from the one before as those of `rollout` do; or without z.
     parameters: names of live groups, as of `rollout`, whose values are keywords of every call and compile nothing:
@@ -171,17 +177,19 @@ def stepper(
     torque: a law (t, q, v) → tau, evaluated once per step, or `dalembert.Sampled`, compiled into the step, which is
     then q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """
-    from dalembert.sim.rollout.settings import StepSettings
     from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
+    from dalembert.sim.settings import Settings
 
-    settings = StepSettings(
-        step=step, integrator=integrator, elements=tuple(elements), friction=friction, contact=contact
-    )
+    if inputs not in INPUTS:
+        raise unknown("inputs", inputs, INPUTS, "stepper")
+    chosen = Settings(step=step, integrator=integrator, elements=tuple(elements), friction=friction, contact=contact)
     if torque is not None:
-        return ControlledStepper(robot.model, settings, torque, parameters)
-    return Stepper(robot.model, settings, controls, parameters)
+        return ControlledStepper(robot.model, chosen, torque, parameters)
+    return Stepper(robot.model, chosen, inputs == "controls", parameters)
 
 
+@renamed(record="every")
+@shared("rollout")
 def rollout(
     robot: Robot,
     q: Any,
@@ -191,7 +199,7 @@ def rollout(
     steps: int = 1000,
     integrator: str | Integrator | None = None,
     *,
-    record: int | None = None,
+    every: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
     threads: int | None = None,
@@ -203,12 +211,13 @@ def rollout(
     memory: Any = None,
     forces: str | None = None,
     backend: str | None = None,
+    settings: Settings | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
     be traced, `dalembert.Sampled` of such, or a receding horizon of `optimal_control`. controls: the same of the
-    robot's actuators (…, nu), instead of torque. record: keep the states after every so many steps, q (…, n, nq);
+    robot's actuators (…, nu), instead of torque. every: keep the states after so many steps each, q (…, n, nq);
     None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`;
     "payload" (…, 1), a point mass at the tool [kg]; "contact_friction" (…, 1), in the place of what the contact and
@@ -224,7 +233,7 @@ def rollout(
     contact missed the tolerance. memory: `memory` (…, n) of a rollout before, from which contacts, elements and
     controllers go on; time begins at 0 again. forces: "last" or "every", of which recorded states `contacts` has the
     forces of rigid contact. backend: what computes NumPy arrays, by name, as of every method: "llvm" (default),
-    "interpreter" …
+    "interpreter" … settings: a `dalembert.Settings` with values for keywords that are not given.
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -232,15 +241,15 @@ def rollout(
     torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
     """
     from dalembert.sim.rollout.rollout import rollout
-    from dalembert.sim.rollout.settings import RolloutSettings
+    from dalembert.sim.settings import Settings
 
-    settings = RolloutSettings(
+    chosen = Settings(
         torque=torque,
         controls=controls,
         step=step,
         steps=steps,
         integrator=integrator,
-        record=record,
+        every=every,
         parameters=parameters or {},
         elements=elements,
         friction=friction,
@@ -249,12 +258,14 @@ def rollout(
         memory=memory,
         forces=forces,
     )
-    if backend is not None and any(map(is_foreign, (q, v, torque, controls, *settings.parameters.values()))):
+    if backend is not None and any(map(is_foreign, (q, v, torque, controls, *chosen.parameters.values()))):
         raise DalembertError(f"rollout: backend={backend!r} takes NumPy arrays only: convert the arguments first")
     with running_on(backend):
-        return rollout(robot.model, q, v, settings, threads, check)
+        return rollout(robot.model, q, v, chosen, threads, check)
 
 
+@renamed(record="every")
+@shared("rollout_gradient", events="have no gradient: leave them out")
 def rollout_gradient(
     robot: Robot,
     loss: Callable[[Any, np.ndarray, np.ndarray], Any],
@@ -265,7 +276,7 @@ def rollout_gradient(
     steps: int = 1000,
     integrator: str | Integrator | None = None,
     *,
-    record: int | None = None,
+    every: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
     threads: int | None = None,
@@ -273,30 +284,31 @@ def rollout_gradient(
     controls: Any = None,
     contact: Contact | None = None,
     backend: str | None = None,
+    settings: Settings | None = None,
 ) -> RolloutGradient:
     """The loss of motions and its gradient in q, v, torque or controls, and parameters, of NumPy arrays.
 
     loss (t, q, v) → a number, of traced values: arithmetic, `dalembert.math` and the robot's methods. It is taken at
-    the end of each motion; with record=k, summed over every k-th state. All else as in `rollout`. The gradient is exact
+    the end of each motion; with every=k, summed over every k-th state. All else as in `rollout`. The gradient is exact
     for the steps taken, by a loop backwards through all of them, whose states are kept.
     """
     from dalembert.sim.rollout.gradient import rollout_gradient
-    from dalembert.sim.rollout.settings import RolloutSettings
+    from dalembert.sim.settings import Settings
 
-    settings = RolloutSettings(
+    chosen = Settings(
         torque=torque,
         controls=controls,
         step=step,
         steps=steps,
         integrator=integrator,
-        record=record,
+        every=every,
         parameters=parameters or {},
         elements=elements,
         friction=friction,
         contact=contact,
     )
     with running_on(backend):
-        return rollout_gradient(robot.model, loss, q, v, settings, threads)
+        return rollout_gradient(robot.model, loss, q, v, chosen, threads)
 
 
 def stops(robot: Robot, restitution: float = 0.0) -> tuple[HardStop, ...]:
@@ -355,35 +367,6 @@ def step_advice(
     from dalembert.sim.run.advice import advise
 
     return advise(robot.model, q, np.zeros(robot.model.nv) if v is None else v, integrator, tuple(elements))
-
-
-def close_loops(robot: Robot, q: Any, v: Any = None, *, hold: str | Sequence[str] = ()) -> LoopState:
-    """The configuration nearest to q (nq,) that closes all loops, and the velocity nearest to v that keeps them closed.
-
-    hold: joints that stay as they are in q and v, while the others follow: close_loops(q, hold="crank").
-
-    Nearest as `difference` measures it, of the configurations that Newton's method finds from q and from beside it.
-    None found is an error that names the loop.
-    """
-    from dalembert.sim.integrators import INTEGRATORS
-    from dalembert.sim.run.compiled import programs
-    from dalembert.sim.run.engines import State
-    from dalembert.sim.run.initial import closed_start
-    from dalembert.sim.system.laws import Inputs, drive
-
-    q = np.asarray(q, float)
-    v = np.zeros(robot.model.nv) if v is None else np.asarray(v, float)
-    if q.shape != (robot.model.nq,) or v.shape != (robot.model.nv,):
-        raise DalembertError(
-            f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
-            f"({robot.model.nv},) for robot {robot.model.name!r}"
-        )
-    compiled = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
-    mobile = np.ones(robot.model.nv)
-    for name in [hold] if isinstance(hold, str) else hold:
-        mobile[robot.model.joint(name).v] = 0.0
-    state, _ = closed_start(compiled, State(0.0, q, v), mobile)
-    return LoopState(state.q, state.e[: robot.model.nv])
 
 
 def _view(robot: Robot, run: Run, **options: Any) -> Any:

@@ -31,7 +31,7 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
     if contact.friction_model == "bristle":
         raise DalembertError(
             "contact_dynamics: bristles remember where they took hold, which one state does not tell: use `simulate`, "
-            "`rollout` or `stepper`, or friction_model='regularised'"
+            "`rollout` or `stepper`, or friction_model='regularized'"
         )
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")

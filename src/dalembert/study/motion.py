@@ -22,9 +22,9 @@ from dalembert.sim.elements import Element
 from dalembert.sim.failure import sound
 from dalembert.sim.rollout.live import ALONE, CONTACT_FRICTION, PAYLOAD, size_of
 from dalembert.sim.rollout.rollout import rollout
-from dalembert.sim.rollout.settings import RolloutSettings
 from dalembert.sim.rollout.tallies import STATE, Tallies, Tally
 from dalembert.sim.run.run import Run
+from dalembert.sim.settings import Settings
 
 DIVERGED = "diverged: the motion is no longer one of numbers"
 
@@ -129,9 +129,9 @@ class Motion:
         outputs = tallies.finished(self.steps * self.step, result.q, result.v, law, result.tallies, self.steps)
         return outputs, diverged
 
-    def settings(self, live: Mapping[str, np.ndarray]) -> RolloutSettings:
+    def settings(self, live: Mapping[str, np.ndarray]) -> Settings:
         """The settings of the rollout."""
-        return RolloutSettings(
+        return Settings(
             torque=self.torque,
             controls=self.controls,
             step=self.step,
@@ -227,7 +227,7 @@ def motion(
         tallies,
         begin,
     )
-    described.settings({}).check()
+    described.settings({}).check_rollout()
     return described
 
 

@@ -186,7 +186,7 @@ def test_rows_ask_for_part_of_the_pose(ur5):
 
 def test_seed_decides_and_single_precision_stays(ur5):
     T = ur5.pose(ur5.random(np.random.default_rng(6)), "tool0")
-    one, same, other = (ur5.inverse_kinematics(T, "tool0", rng=seed).q for seed in (0, 0, 1))
+    one, same, other = (ur5.inverse_kinematics(T, "tool0", seed=seed).q for seed in (0, 0, 1))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
     assert ur5.inverse_kinematics(T.astype(np.float32), "tool0").q.dtype == np.float32

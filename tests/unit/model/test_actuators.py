@@ -160,7 +160,7 @@ def test_every_way_of_stepping_agrees():
     options = {"step": 1e-3, "integrator": "implicit-fast"}
     run = robot.simulate(q, v, 0.1, controls=lambda t, q, v: u, record=0.1, **options)
     rows = robot.rollout(q, v, controls=np.tile(u, (100, 1)), steps=100, **options)
-    stepper = robot.stepper(1e-3, "implicit-fast", controls=True)
+    stepper = robot.stepper(1e-3, "implicit-fast", inputs="controls")
     x, w, z = q, v, stepper.start(q, v)
     for _ in range(100):
         x, w, z = stepper(x, w, u, z)
@@ -185,7 +185,7 @@ def test_what_cannot_be_driven_is_told():
     with pytest.raises(DalembertError, match="no actuators for controls to drive"):
         load("2r").rollout([0, 0], [0, 0], controls=[0, 0], steps=3)
     with pytest.raises(DalembertError, match="states of their own: write q, v, z"):
-        robot.stepper(controls=True)([0.1, 0.0], [0, 0], [0, 0, 0])
+        robot.stepper(inputs="controls")([0.1, 0.0], [0, 0], [0, 0, 0])
     muscle = load(DRIVEN.replace('<motor name="b" tendon="wire" gear="2"/>', '<muscle name="b" tendon="wire"/>'))
     assert [actuator.name for actuator in muscle.actuators] == ["a", "b", "c"]
     with pytest.raises(DalembertError, match=r"actuator 'b' .* cannot be driven: its gain is of type muscle"):

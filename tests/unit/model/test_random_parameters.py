@@ -33,7 +33,11 @@ def test_one_or_many_by_seed(robot):
 
 
 def test_a_mass_alone_scales_everything(robot):
-    pairs = zip(robot.random_parameters(2).reshape(-1, 10), robot.parameters().reshape(-1, 10), strict=True)
+    pairs = zip(
+        robot.random_parameters(np.random.default_rng(2)).reshape(-1, 10),
+        robot.parameters().reshape(-1, 10),
+        strict=True,
+    )
     for row, own in pairs:
         factor = row[0] / own[0] if own[0] else 1.0
         assert_close(row, factor * own, 10 * PRODUCT)

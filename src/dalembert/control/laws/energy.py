@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, renamed
 from dalembert.math import where
 from dalembert.model import motorized
 from dalembert.robot import Robot
@@ -59,31 +59,32 @@ class EnergyShaping(Law):
         return where(self.near(q, v), self.hold(t, q, v), swing)
 
 
+@renamed(q="goal", damping="damping_ratio")
 def energy_shaping(
     robot: Robot,
-    q: Any,
+    goal: Any,
     *,
     energy: float | None = None,
     frequency: float = 1.0,
-    damping: float = 1.0,
+    damping_ratio: float = 1.0,
     hold: LinearQuadratic | None = None,
     region: float | None = None,
 ) -> EnergyShaping:
-    """Swing a robot up to the unstable equilibrium q (nq,), and hold it there.
+    """Swing a robot up to the unstable equilibrium `goal` (nq,), and hold it there.
 
-    energy kE: how hard energy is pumped, by default as hard as the motors allow; frequency [rad/s] and damping ratio:
+    energy kE: how hard energy is pumped, by default as hard as the motors allow; frequency [rad/s] and damping_ratio:
     of the springs that keep the driven joints near their place. hold: the regulator that takes over, default
-    `control.lqr(robot, q)`; region: of its cost to go xᵀPx, default what 0.2 rad of one joint cost. Torques stay
+    `control.lqr(robot, goal)`; region: of its cost to go xᵀPx, default what 0.2 rad of one joint cost. Torques stay
     within the motors' limits.
     """
-    weights = {"energy": 1.0 if energy is None else energy, "frequency": frequency, "damping": damping}
+    weights = {"energy": 1.0 if energy is None else energy, "frequency": frequency, "damping_ratio": damping_ratio}
     for name, value in weights.items():
         if not 0.0 < value < np.inf:
             raise DalembertError(f"energy_shaping: {name} is {value!r}, expected above 0")
-    hold = lqr(robot, q) if hold is None else hold
+    hold = lqr(robot, goal) if hold is None else hold
     if not isinstance(hold, LinearQuadratic):
         raise DalembertError(f"energy_shaping: hold is {type(hold).__name__}, expected the result of control.lqr")
-    gains = {"energy": 1.0, "position": frequency**2, "damping": 2.0 * damping * frequency}
+    gains = {"energy": 1.0, "position": frequency**2, "damping": 2.0 * damping_ratio * frequency}
     law = EnergyShaping(robot, hold, gains, _linear_region(hold) if region is None else float(region))
     law.gains["energy"] = _strong(law) if energy is None else float(energy)
     return law

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, renamed
 from dalembert.robot import Robot
 
 from ..actuation import refuse_passive
@@ -32,9 +32,9 @@ WHOLE_BODY = "control.lqr, control.energy_shaping or control.whole_body, which k
 class _JointLaw(Law):
     """A reference, gains, and the inertia of each joint in the first configuration."""
 
-    def __init__(self, where: str, robot: Robot, move: Any, frequency: Any, damping: Any, resonance: Any) -> None:
+    def __init__(self, where: str, robot: Robot, goal: Any, frequency: Any, damping: Any, resonance: Any) -> None:
         refuse_passive(where, robot, WHOLE_BODY)
-        self.robot, self.reference = robot, reference(where, robot, move)
+        self.robot, self.reference = robot, reference(where, robot, goal)
         chosen = gains(where, robot, frequency, damping, resonance)
         self.frequency, self.damping, self.notes = chosen.frequency, chosen.damping, chosen.notes
         self.inertia = np.diag(robot.mass_matrix(np.asarray(self.reference.q(0.0), float))).copy()
@@ -118,35 +118,38 @@ class Passivity(_JointLaw):
         return robot.mass_matrix(q) @ a_r + C @ v_r + robot.gravity(q) + lost + K * (v_r - v)
 
 
+@renamed(move="goal", damping="damping_ratio")
 def gravity_pd(
-    robot: Robot, move: Any, frequency: Any = 20.0, damping: Any = 1.0, *, resonance: Any = None
+    robot: Robot, goal: Any, frequency: Any = 20.0, damping_ratio: Any = 1.0, *, resonance: Any = None
 ) -> GravityPD:
     """PD with gravity compensation: tau = g(q) + Kp e + Kd ė, Kp = ω² I, Kd = 2 ζ ω I.
 
-    move: a motion with q(t), v(t), a(t), or a configuration (nq,) to hold. frequency: ω [rad/s], a number or (nv,), or
-    a class of robots such as "cobot", with its damping; damping: ratio ζ. I: the inertia that each joint feels in the
+    goal: a motion with q(t), v(t), a(t), or a configuration (nq,) to hold. frequency: ω [rad/s], a number or (nv,), or
+    a class of robots such as "cobot", with its ratio; damping_ratio: ζ. I: the inertia that each joint feels in the
     first configuration. resonance [Hz] of the joints, a number, (nv,) or a `Sizing` with a stiffness: frequencies above
     a third of it are refused. Holds any configuration without an error; lags behind motions.
     """
-    return GravityPD("gravity_pd", robot, move, frequency, damping, resonance)
+    return GravityPD("gravity_pd", robot, goal, frequency, damping_ratio, resonance)
 
 
+@renamed(move="goal", damping="damping_ratio")
 def computed_torque(
-    robot: Robot, move: Any, frequency: Any = 20.0, damping: Any = 1.0, *, resonance: Any = None
+    robot: Robot, goal: Any, frequency: Any = 20.0, damping_ratio: Any = 1.0, *, resonance: Any = None
 ) -> ComputedTorque:
     """Computed torque: M(q) (a_d + kd ė + kp e) + C v + g, so that the error of every joint is ë + kd ė + kp e = 0.
 
-    From rest, with damping 1, e(t) = e₀ (1 + ω t) e^(−ω t). Ball joints are controlled on the group of rotations.
+    From rest, with ζ = 1, e(t) = e₀ (1 + ω t) e^(−ω t). Ball joints are controlled on the group of rotations.
     Arguments: see `gravity_pd`.
     """
-    return ComputedTorque("computed_torque", robot, move, frequency, damping, resonance)
+    return ComputedTorque("computed_torque", robot, goal, frequency, damping_ratio, resonance)
 
 
+@renamed(move="goal", damping="damping_ratio")
 def feedforward(
     robot: Robot,
-    move: Any,
+    goal: Any,
     frequency: Any = 20.0,
-    damping: Any = 1.0,
+    damping_ratio: Any = 1.0,
     *,
     coriolis: bool = True,
     inertial: bool = True,
@@ -157,19 +160,20 @@ def feedforward(
 
     inertial, coriolis, gravity: which terms M a_d, C v_d and g are taken. Arguments: see `gravity_pd`.
     """
-    law = Feedforward("feedforward", robot, move, frequency, damping, resonance)
+    law = Feedforward("feedforward", robot, goal, frequency, damping_ratio, resonance)
     law.inertial, law.coriolis, law.gravity = inertial, coriolis, gravity
     return law
 
 
+@renamed(move="goal", damping="damping_ratio")
 def passivity(
-    robot: Robot, move: Any, frequency: Any = 20.0, damping: Any = 1.0, *, resonance: Any = None
+    robot: Robot, goal: Any, frequency: Any = 20.0, damping_ratio: Any = 1.0, *, resonance: Any = None
 ) -> Passivity:
     """Passivity-based tracking (Slotine, Li): keeps Ṁ − 2C skew, so that errors of the model cannot feed energy in.
 
-    Arguments: see `gravity_pd`; damping must be above 1/2.
+    Arguments: see `gravity_pd`; damping_ratio must be above 1/2.
     """
-    law = Passivity("passivity", robot, move, frequency, damping, resonance)
+    law = Passivity("passivity", robot, goal, frequency, damping_ratio, resonance)
     if (law.damping <= 0.5).any():
-        raise DalembertError(f"passivity: damping is {law.damping.min():g}, expected above 0.5")
+        raise DalembertError(f"passivity: damping_ratio is {law.damping.min():g}, expected above 0.5")
     return law

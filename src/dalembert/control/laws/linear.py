@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.algorithms import difference
 from dalembert.contact import Contact
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, renamed
 from dalembert.execute import real_array
 from dalembert.math import atan2, cos, sin
 from dalembert.model import Model, Motors, motorized, motors_of
@@ -63,9 +63,10 @@ def wrapped_difference(model: Model, q0: np.ndarray, q1: np.ndarray) -> np.ndarr
     return e
 
 
+@renamed(q="goal")
 def lqr(
     robot: Robot,
-    q: Any,
+    goal: Any,
     Q: Any = None,
     R: Any = None,
     motors: str | Sequence[str] | None = None,
@@ -73,15 +74,15 @@ def lqr(
     contact: Contact | None = None,
     tau: Any = None,
 ) -> LinearQuadratic:
-    """Linear-quadratic regulator about the equilibrium q (nq,).
+    """Linear-quadratic regulator about the equilibrium `goal` (nq,).
 
     Q (2nv, 2nv) or its diagonal (2nv,), of x = [δq; v]; R (m, m) or its diagonal (m,) or a number, of the torques of
     the m motors; default both 1. motors: names of the joints that have one; default `robot.motors`, which the law
-    names. Joints without a motor get no torque; one that gravity moves at q, and motions that no motor can reach, are
+    names. Joints without a motor get no torque; one that gravity moves there, and motions that no motor can reach, are
     errors that name the joint. Friction is left out of the linear model.
 
-    contact: a `dalembert.Contact`, on which a robot with a free base stands: q is `robot.equilibrium(q0, contact=…).q`,
-    and tau (nv,), default the inverse dynamics there, is what its motors give (`.tau` of the same). Rigid contacts that
+    contact: a `dalembert.Contact`, on which a robot with a free base stands: goal is
+    `robot.equilibrium(q0, contact=…).q`, and tau (nv,), default the inverse dynamics there, is what its motors give (`.tau` of the same). Rigid contacts that
     carry force count as joints, so that x is weighed in the motions that they leave. Motions that neither grow nor
     decay and that no motor reaches, such as where on the floor a robot stands, are left out; the law's `notes` say how
     many.
@@ -91,9 +92,9 @@ def lqr(
         raise DalembertError(f"lqr: robot {robot.name!r} has closed loops: the linear model is that of a tree")
     if not mask.any():
         raise DalembertError(f"lqr: robot {robot.name!r} has no motor: name some by motors=(…)")
-    q = robot.normalize(real_array("lqr: q", q, f"expected ({robot.nq},)").astype(float))
+    q = robot.normalize(real_array("lqr: goal", goal, f"expected ({robot.nq},)").astype(float))
     if q.shape != (robot.nq,):
-        raise DalembertError(f"lqr: q has shape {q.shape}, expected ({robot.nq},) for robot {robot.name!r}")
+        raise DalembertError(f"lqr: goal has shape {q.shape}, expected ({robot.nq},) for robot {robot.name!r}")
     smooth, n, m = robot.without("friction"), robot.nv, int(mask.sum())
     held = _holding(smooth, q, tau, mask, contact)
     linear = smooth.linearize(q, np.zeros(n), held, contact=contact)
@@ -139,7 +140,7 @@ def _holding(smooth: Robot, q: np.ndarray, tau: Any, mask: np.ndarray, contact: 
         held = "" if contact is None else ", contact=contact"
         standing = " (a robot with a free base stands on a contact=)" if contact is None else ""
         raise DalembertError(
-            f"lqr: q is not an equilibrium of robot {smooth.name!r}: joint {smooth.model.freedom_names[k]!r} has no "
+            f"lqr: goal is not an equilibrium of robot {smooth.name!r}: joint {smooth.model.freedom_names[k]!r} has no "
             f"motor and needs {lacking[k]:.4g} (N·m or N): start from robot.equilibrium(q{held}).q{standing}"
         )
     return np.where(mask, needed, 0.0)

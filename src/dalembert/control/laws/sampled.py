@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, renamed
 from dalembert.math import floor, where
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
@@ -23,10 +23,10 @@ class PID:
     """tau = g(q) + I (kp e + kd ė) + ki ∫e, within the motors' limits; state: the integral (nv,) [N·m]."""
 
     def __init__(
-        self, robot: Robot, move: Any, frequency: Any, damping: Any, integral: Any, period: float, resonance: Any = None
+        self, robot: Robot, goal: Any, frequency: Any, damping: Any, integral: Any, period: float, resonance: Any = None
     ) -> None:
         refuse_passive("pid", robot, WHOLE_BODY)
-        self.robot, self.period, self.reference = robot, float(period), reference("pid", robot, move)
+        self.robot, self.period, self.reference = robot, float(period), reference("pid", robot, goal)
         chosen = gains("pid", robot, frequency, damping, resonance)
         self.frequency, self.damping, self.notes = chosen.frequency, chosen.damping, chosen.notes
         self.integral = per_freedom("pid", robot, "integral", integral, "1/s", zero=True)
@@ -54,11 +54,12 @@ class PID:
         return limited, np.array(held)
 
 
+@renamed(move="goal", damping="damping_ratio")
 def pid(
     robot: Robot,
-    move: Any,
+    goal: Any,
     frequency: Any = 20.0,
-    damping: Any = 1.0,
+    damping_ratio: Any = 1.0,
     integral: Any = 2.0,
     *,
     period: float = 1e-3,
@@ -71,7 +72,7 @@ def pid(
     grow further (anti-windup by clamping). delay [s] of the answer. Others: see `gravity_pd`. The result is a
     `dalembert.Sampled`, whose state is the integral (nv,).
     """
-    law = PID(robot, move, frequency, damping, integral, period, resonance)
+    law = PID(robot, goal, frequency, damping_ratio, integral, period, resonance)
     return Sampled(law, period, delay, state=np.zeros(robot.nv))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, renamed
 from dalembert.execute import is_single, real_array
 from dalembert.linear import solve_semidefinite
 from dalembert.math import maximum, sqrt
@@ -201,12 +201,13 @@ class ResolvedRate(_TaskLaw):
         return self.robot.mass_matrix(q) @ a + self.robot.bias(q, v)
 
 
+@renamed(damping="damping_ratio")
 def operational_space(
     robot: Robot,
     frame: str | None,
     goal: Any,
     frequency: float = 20.0,
-    damping: float = 1.0,
+    damping_ratio: float = 1.0,
     *,
     rows: str | None = None,
     posture: Any = None,
@@ -216,22 +217,23 @@ def operational_space(
     """Operational-space control (Khatib 1987): the frame's error obeys ë + kd ė + kp e = 0.
 
     frame: None is the tool. goal: pose (4, 4), point (3,), or a function t → (pose or point, velocity, acceleration),
-    [ω; v] (6,) along world axes. frequency ω [rad/s], damping ratio ζ. rows: "pose", "position", "orientation"; default
+    [ω; v] (6,) along world axes. frequency ω [rad/s], damping_ratio ζ. rows: "pose", "position", "orientation"; default
     what the goal is. posture: a configuration or motion that the null space follows, at 2 rad/s. singular_damping λ
     [1/√kg, 1/√(kg·m²)]: keeps torques bounded where the task is singular. resonance: see `gravity_pd`.
     """
     law = OperationalSpace("operational_space", robot, frame, goal, rows, posture, singular_damping)
-    chosen = gains("operational_space", robot, frequency, damping, resonance)
+    chosen = gains("operational_space", robot, frequency, damping_ratio, resonance)
     law.kp, law.kd, law.notes = float(chosen.kp[0]), float(chosen.kd[0]), chosen.notes
     return law
 
 
+@renamed(damping="damping_ratio")
 def impedance(
     robot: Robot,
     frame: str | None,
     goal: Any,
     stiffness: Any = None,
-    damping: float = 1.0,
+    damping_ratio: float = 1.0,
     *,
     rows: str | None = None,
     posture: Any = None,
@@ -240,14 +242,14 @@ def impedance(
     """Cartesian impedance: the frame is held by springs, K e + D ė, and everything else is compensated.
 
     stiffness: (N·m/rad, N/m) for rotations and displacements, or one for each row; default (100, 1000). At most 300
-    N·m/rad and 5000 N/m. damping: ratio ζ, from which D = 2 ζ √(K Λ) with the inertia Λ of the frame. Others: see
+    N·m/rad and 5000 N/m. damping_ratio: ζ, from which D = 2 ζ √(K Λ) with the inertia Λ of the frame. Others: see
     `operational_space`.
     """
     law = Impedance("impedance", robot, frame, goal, rows, posture, singular_damping)
     law.stiffness = _stiffness(law.task, (100.0, 1000.0) if stiffness is None else stiffness)
-    if not 0.0 < damping < np.inf:
-        raise DalembertError(f"impedance: damping is {damping!r}, expected a ratio above 0")
-    law.damping = float(damping)
+    if not 0.0 < damping_ratio < np.inf:
+        raise DalembertError(f"impedance: damping_ratio is {damping_ratio!r}, expected a ratio above 0")
+    law.damping = float(damping_ratio)
     return law
 
 

@@ -118,7 +118,7 @@ class InverseKinematics:
         return self._compiled(q, np.array([float(t), float(whole)]), *given, **keywords)
 
     def solve(
-        self, q: Any, command: Any = None, *, t: float = 0.0, tolerance: float = 1e-8, most: int = 200
+        self, q: Any, command: Any = None, *, t: float = 0.0, tolerance: float = 1e-8, max_iterations: int = 200
     ) -> Reached:
         """Step after step from q (nq,), all of the errors at once, until no joint moves by more than `tolerance`.
 
@@ -136,7 +136,7 @@ class InverseKinematics:
                 f"{limits.lower[worst]:.6g} to {limits.upper[worst]:.6g}: start within it"
             )
         n, converged, steps, length, last = robot.nv, False, 0, 1.0, np.zeros(robot.nv)
-        while steps < most and not converged:
+        while steps < max_iterations and not converged:
             steps += 1
             d = self._answer(q, command, t, True)[:n]
             converged = bool(np.abs(d).max() <= tolerance)
@@ -159,7 +159,7 @@ def _largest(task: Task, errors: np.ndarray) -> Any:
 def inverse_kinematics(
     robot: Robot, tasks: Sequence[Task], *, step: float | None = None, damping: float = 1e-3, command: int = 0
 ) -> InverseKinematics:
-    """Inverse kinematics by tasks of `whole_body`: `Frame`, `Posture`, `CentreOfMass`, and your own with displacements.
+    """Inverse kinematics by tasks of `whole_body`: `Frame`, `Posture`, `CenterOfMass`, and your own with displacements.
 
     Lower priorities come first, strictly; weights decide among tasks of one priority. Ranges of joints are never
     passed. step [s]: then neither are speeds, as in a loop that moves a robot, and a call takes as much of each error

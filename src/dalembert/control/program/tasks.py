@@ -178,7 +178,7 @@ class _Moment:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CentreOfMass(Task):
+class CenterOfMass(Task):
     """The centre of mass at a point (3,) in the world, or (point, velocity, acceleration) as a function."""
 
     goal: Any

@@ -236,7 +236,7 @@ def whole_body(
 ) -> WholeBody:
     """Torques that come nearest to what tasks ask for, while supports push and motors and joints stay within limits.
 
-    tasks: `control.Frame`, `Posture`, `CentreOfMass`, `Momentum`, `Force`, or your own; weights decide among those of
+    tasks: `control.Frame`, `Posture`, `CenterOfMass`, `Momentum`, `Force`, or your own; weights decide among those of
     one priority, lower priorities come first, strictly. supports: `control.Support`s, frames that rest on something and
     may push within their friction cones; which of them carry is data of each tick (`active`). torque_weight,
     force_weight: of squared torques and forces, which make the solution unique. horizon [s]: accelerations are bounded

@@ -17,11 +17,11 @@ from dalembert.graph import jacobian
 from dalembert.interop import is_foreign
 from dalembert.model import Model
 
+from ..settings import Settings
 from .adjoint import Adjoint
 from .plan import RolloutPlan, planned
 from .result import Rollout
 from .rollout import crowded, named_result
-from .settings import RolloutSettings
 from .stepping import Stepping
 
 POLISHED = 1e-12  # [m/s] a solution to 1e-6 m/s has slopes that are wrong by some percent, or none
@@ -51,7 +51,7 @@ class RolloutGradient(NamedTuple):
 
 
 def rollout_gradient(
-    model: Model, loss: Loss, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None
+    model: Model, loss: Loss, q: Any, v: Any, settings: Settings, threads: int | None = None
 ) -> RolloutGradient:
     """See `Robot.rollout_gradient`."""
     settings = replace(settings, contact=_polished(settings.contact))
@@ -88,7 +88,7 @@ def rollout_gradient(
 
 
 def _rolled(
-    model: Model, q: Any, v: Any, settings: RolloutSettings, threads: int | None
+    model: Model, q: Any, v: Any, settings: Settings, threads: int | None
 ) -> tuple[RolloutPlan, tuple[np.ndarray, np.ndarray], Rollout]:
     """The motions, with room for all contacts: their plan, the records of q and e, and the result."""
     growth = 1
@@ -103,7 +103,7 @@ def _rolled(
             said = f"interrupted after {error.passes} of {motions.steps} steps, before there were slopes"
             raise Interrupted(f"rollout_gradient: {said}", error.passes) from None
         t = np.arange(1, motions.count + 1) * (motions.every * motions.step)
-        last = settings.record is None
+        last = settings.every is None
         times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :])) if last else (t, (q_way, e_way))
         result = named_result(motions, times, *states, e_way[..., -1, :])
         if not crowded(result.contacts):

@@ -21,6 +21,7 @@ from ..elements.base import Element
 from ..elements.contact import RigidContact, with_contact
 from ..elements.soft import softened
 from ..integrators.record import Integrator, uncarried
+from ..settings import Settings
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.planner import Planner, sampled
 from ..system.sampled import Sampled, settings_of
@@ -30,7 +31,7 @@ from .live import CONTACT_FRICTION, check_values, checked_names, size_of
 from .memory import remembered
 from .motions import Motions
 from .planned_motions import PlannedMotions
-from .settings import RolloutSettings, prepared
+from .prepared import prepared
 from .stepping import NEVER, Stepping, stepping
 from .tallies import Tallies
 
@@ -54,7 +55,7 @@ class RolloutPlan(NamedTuple):
 
 
 def planned(
-    model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool, carries: bool = True, growth: int = 1
+    model: Model, q: Any, v: Any, settings: Settings, check: bool, carries: bool = True, growth: int = 1
 ) -> RolloutPlan:
     """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
 
@@ -64,8 +65,8 @@ def planned(
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     method = settings.method("rollout", model)
-    settings.check()
-    h = float(settings.step)
+    settings.check_rollout()
+    h = float(settings.length)
     parameters = dict(settings.parameters)
     driving = sampled(settings.torque if settings.controls is None else settings.controls)
     law_sizes = _law_sizes(driving, parameters)
@@ -84,7 +85,7 @@ def planned(
     driven = inputs.word in arrays
     varying = driven and _has_rows(arrays, inputs.word, int(settings.steps))
     if varying:
-        arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.every * settings.count)
+        arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.interval * settings.count)
     if not carries or sampling is not None or any(map(is_foreign, (q, v))):
         method = uncarried(method)
     planned_sizes = {} if sampling is None else sampling.planned_sizes
@@ -109,9 +110,9 @@ def planned(
     by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
     arguments = [by_name[name] for name in steps.arguments]
     if planned_sizes:
-        planned_motions = PlannedMotions(steps, h, settings.every, settings.count, driving)
+        planned_motions = PlannedMotions(steps, h, settings.interval, settings.count, driving)
         return RolloutPlan(planned_motions, arguments, inputs.word)
-    return RolloutPlan(_motions(steps, h, settings.every, settings.count), arguments, inputs.word)
+    return RolloutPlan(_motions(steps, h, settings.interval, settings.count), arguments, inputs.word)
 
 
 class _Equipped(NamedTuple):
@@ -123,11 +124,9 @@ class _Equipped(NamedTuple):
     steppings: Recent
 
 
-def _equipped(
-    model: Model, settings: RolloutSettings, method: Integrator, live: tuple[str, ...], growth: int
-) -> _Equipped:
+def _equipped(model: Model, settings: Settings, method: Integrator, live: tuple[str, ...], growth: int) -> _Equipped:
     """The model and its elements; those of an earlier rollout where nothing in the settings can have changed."""
-    reported, step = settings.forces is not None, float(settings.step)
+    reported, step = settings.forces is not None, float(settings.length)
 
     def equip() -> _Equipped:
         of_steps, elements = softened(model, tuple(settings.elements), settings.contact, step)
@@ -149,7 +148,7 @@ def _equipped(
     return equipped
 
 
-def _is_plain(settings: RolloutSettings) -> bool:
+def _is_plain(settings: Settings) -> bool:
     """Whether settings hold nothing that may change behind the same object, as a function of the user's may."""
     contact, drivers = settings.contact, (settings.torque, settings.controls)
     if (contact is not None and contact.terrain is not None) or settings.events:
@@ -162,9 +161,7 @@ def _is_plain(settings: RolloutSettings) -> bool:
 _recent = RecentSame(8)
 
 
-def _tallies(
-    settings: RolloutSettings, model: Model, count: int, law_sizes: Mapping[str, int], plans: bool
-) -> Tallies | None:
+def _tallies(settings: Settings, model: Model, count: int, law_sizes: Mapping[str, int], plans: bool) -> Tallies | None:
     """What is measured along the motions, if anything. count: of the inputs that drive the robot."""
     if not settings.tallies:
         return None

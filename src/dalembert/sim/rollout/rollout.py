@@ -12,17 +12,17 @@ from dalembert.interop import is_foreign
 from dalembert.interop.kinds import library
 from dalembert.model import Model
 
+from ..settings import Settings
 from ..system.sampled import Sampled
 from ..system.unsolved import counts, unsolved
 from .motions import Diverged, Motions, batch_of
 from .plan import planned
 from .result import Rollout, RolloutContacts, WatchedRollout
-from .settings import RolloutSettings
 from .stepping import Stepping
 
 
 def rollout(
-    model: Model, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None, check: bool = True
+    model: Model, q: Any, v: Any, settings: Settings, threads: int | None = None, check: bool = True
 ) -> Rollout:
     """See `Robot.rollout`."""
     growth = 1
@@ -34,7 +34,7 @@ def rollout(
         growth = plan.more_room
 
 
-def _with_programs(result: Rollout, model: Model, settings: RolloutSettings) -> Rollout:
+def _with_programs(result: Rollout, model: Model, settings: Settings) -> Rollout:
     """The result, with what finds out at which states programs in the law have no solution."""
     law = settings.torque if settings.controls is None else settings.controls
     if not (callable(law) or isinstance(law, Sampled)) or not counts():
@@ -43,11 +43,9 @@ def _with_programs(result: Rollout, model: Model, settings: RolloutSettings) -> 
     return WatchedRollout(*result, result.events, result.contacts, programs, result.memory, result.tallies)
 
 
-def _result(
-    motions: Motions, inputs: list[Any], settings: RolloutSettings, threads: int | None, check: bool
-) -> Rollout:
+def _result(motions: Motions, inputs: list[Any], settings: Settings, threads: int | None, check: bool) -> Rollout:
     """The motions, computed where the inputs lie."""
-    last = settings.record is None
+    last = settings.every is None
     foreign = any(map(is_foreign, inputs))
     apart = motions.every * motions.step
     try:
@@ -80,7 +78,7 @@ def _result(
     return _with_forces(result, motions, settings, q[..., every, :], e[..., every, :])
 
 
-def _with_forces(result: Rollout, motions: Motions, settings: RolloutSettings, q: Any, e: Any) -> Rollout:
+def _with_forces(result: Rollout, motions: Motions, settings: Settings, q: Any, e: Any) -> Rollout:
     """The result with the forces of contacts in states q, e, where these are asked for."""
     if settings.forces is None:
         return result

@@ -23,6 +23,7 @@ from ..elements.actuators import Actuators
 from ..elements.contact import with_contact
 from ..elements.soft import softened
 from ..integrators.record import Integrator
+from ..settings import Settings
 from ..system.drive import Command
 from ..system.planner import sampled
 from ..system.planners import PlannedMemory
@@ -31,7 +32,7 @@ from ..system.sampling import Sampling
 from ..system.system import System
 from .closed import DRIFT, OpenLoops
 from .live import LiveInputs
-from .settings import RolloutSettings, StepSettings, prepared
+from .prepared import prepared
 
 
 class Stepper:
@@ -49,9 +50,9 @@ class Stepper:
     """
 
     def __init__(
-        self, model: Model, settings: StepSettings, controls: bool = False, parameters: Collection[str] = ()
+        self, model: Model, settings: Settings, controls: bool = False, parameters: Collection[str] = ()
     ) -> None:
-        self.model, self.settings, self.controls, self.step = model, settings, controls, settings.step
+        self.model, self.settings, self.controls, self.step = model, settings, controls, settings.length
         self.integrator = settings.method("stepper", model)
         self._live = LiveInputs("stepper", model, parameters, settings.contact)
         self._system, self.call = _compiled(model, settings, self.integrator, controls, self._live)
@@ -142,13 +143,13 @@ def _states_to_hand_over(system: System) -> int:
 
 
 def _compiled(
-    model: Model, settings: StepSettings, method: Integrator, controls: bool, live: LiveInputs, remembers: bool = False
+    model: Model, settings: Settings, method: Integrator, controls: bool, live: LiveInputs, remembers: bool = False
 ) -> tuple[System, Call]:
     """The step as a call; remembers: also where rigid contact alone has states, they come in and go out."""
     settings.check_step("stepper")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
-    step, elements = settings.step, tuple(settings.elements)
+    step, elements = settings.length, tuple(settings.elements)
     if controls:
         elements = (*elements, Actuators.of(model, "stepper"))
     model, elements = softened(model, elements, settings.contact, step)
@@ -217,7 +218,7 @@ def no_room(system: System, q: np.ndarray, v: np.ndarray, step: float) -> str | 
     element = system.contact
     if element is None or not element.scene_room:
         return None
-    rollout(system.model, q, v, RolloutSettings(step=step, steps=1, contact=element.contact), check=False)
+    rollout(system.model, q, v, Settings(step=step, steps=1, contact=element.contact), check=False)
     if known_growth(system.model, candidates(system.model, element.contact)) <= element.growth:
         return None
     return (
@@ -245,9 +246,9 @@ class ControlledStepper:
     `Stepper`. Planners plan before a step is taken, in the same call, for all states that are at the same step.
     """
 
-    def __init__(self, model: Model, settings: StepSettings, torque: Any, parameters: Collection[str] = ()) -> None:
+    def __init__(self, model: Model, settings: Settings, torque: Any, parameters: Collection[str] = ()) -> None:
         self._live = live = LiveInputs("stepper", model, parameters, settings.contact)
-        method, step = settings.method("stepper", model), settings.step
+        method, step = settings.method("stepper", model), settings.length
         settings.check_step("stepper")
         model, elements = softened(model, tuple(settings.elements), settings.contact, step)
         model, elements = prepared("stepper", model, elements, method, settings.friction, live.names)

@@ -11,10 +11,10 @@ from dalembert.errors import DalembertError
 from dalembert.execute import empty
 from dalembert.model import Model
 
+from ..settings import Settings
 from .motions import Motions, batch_of
 from .plan import RolloutPlan, planned
 from .rollout import contacts_at, crowded
-from .settings import RolloutSettings
 
 
 class RolloutRates(NamedTuple):
@@ -27,7 +27,7 @@ class RolloutRates(NamedTuple):
 
 
 def rollout_rates(
-    model: Model, q: Any, v: Any, settings: RolloutSettings, rates: Mapping[str, Any], threads: int | None = None
+    model: Model, q: Any, v: Any, settings: Settings, rates: Mapping[str, Any], threads: int | None = None
 ) -> RolloutRates:
     """Motions, and how they change when what is named in `rates` changes at those rates.
 

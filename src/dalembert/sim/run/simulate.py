@@ -22,6 +22,7 @@ from ..elements.soft import first_step, softened
 from ..elements.surroundings import surroundings
 from ..failure import Crowded, SimulationError
 from ..integrators.catalogue import integrator_for
+from ..settings import Settings, each_of
 from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
@@ -43,7 +44,6 @@ from .limits import beyond_limits, held_at_the_end
 from .observed_contacts import contacts_of
 from .record import Recorder
 from .run import Run
-from .settings import RunSettings, each_of
 from .watch import Crossing, UndefinedEvent
 
 PACE = 256  # steps after which the pace is checked
@@ -51,7 +51,7 @@ SHORTEST, SHORTEST_CALLED = 1e-10, 1e-7  # average step relative to the duration
 DIVIDED = 1e-2  # of a fixed step: events that divide it more finely on average do not end
 
 
-def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
+def simulate(model: Model, q: Any, v: Any, settings: Settings) -> Run:
     """See `Robot.simulate`. A run with more contacts than there is room for begins again with twice the room."""
     growth = 1
     while True:
@@ -63,7 +63,7 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
                 raise
 
 
-def _simulated(model: Model, q: Any, v: Any, settings: RunSettings, growth: int) -> Run:
+def _simulated(model: Model, q: Any, v: Any, settings: Settings, growth: int) -> Run:
     """The run, with so many times the usual room for contacts."""
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
@@ -74,20 +74,20 @@ def _simulated(model: Model, q: Any, v: Any, settings: RunSettings, growth: int)
         driving = tuple(on_host("simulate", *driving))
     elif is_foreign(driving):
         (driving,) = on_host("simulate", driving)
-    settings.check()
+    settings.check_run()
     elements = each_of("elements", settings.elements, Element, "force elements")
     events = each_of("events", settings.events, Event, "Events")
     method = integrator_for("simulate", settings.integrator, "rk45", settings.contact, model)
     settings = replace(settings, step=first_step(model, settings.contact, method, settings.step))
     model, elements = softened(model, elements, settings.contact, settings.step)
-    model, elements, said = with_friction("simulate", model, elements, settings.friction)
+    model, elements, said = with_friction("simulate", model, elements, settings.friction or "dry")
     for element in elements:
         model = element.prepared(model)
     acting = (*elements, *surroundings(model), *actuators)
     elements = with_contact(
         "simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable, True, growth
     )
-    torques = drive(inputs, driving, float(settings.duration))
+    torques = drive(inputs, driving, settings.time)
     if torques.called and method.tableau is not None and method.tableau.linear:
         raise DalembertError(
             f"simulate: integrator {method.name!r} needs the slopes of the torque law: {'; '.join(torques.log)}. Write "
@@ -127,7 +127,7 @@ class _Simulation:
         self,
         compiled: Programs,
         torques: Drive,
-        settings: RunSettings,
+        settings: Settings,
         step: float | None,
         events: tuple[Event, ...],
     ) -> None:
@@ -138,7 +138,7 @@ class _Simulation:
             "step": step,
             "rtol": settings.rtol,
             "atol": settings.atol,
-            "duration": float(settings.duration),
+            "duration": settings.time,
         }
         self.layout = compiled.system.layout
         self.held = torques.called and compiled.integrator.holds_control
@@ -148,7 +148,7 @@ class _Simulation:
         functions = any(callable(x) for element in elements for x in vars(element).values())
         sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
         # steps must not pass over what is short
-        most = (self.record or float(settings.duration) / 100.0) if sudden else np.inf
+        most = (self.record or settings.time / 100.0) if sudden else np.inf
         self.engine: Engine = engine(compiled, step, settings.rtol, settings.atol, most)
         called = self._called if torques.called and not self.held else None
         self.instants = Instants(compiled, self.engine, events, called)
@@ -164,12 +164,12 @@ class _Simulation:
             self.settings["order"] = compiled.integrator.order if self.centred else 1
         if torques.sampled is not None:
             self._compile_controllers(torques.sampled)
-        self.progress = Progress("simulating", float(settings.duration), "s", settings.progress)
+        self.progress = Progress("simulating", settings.time, "s", settings.progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was checked
         self.chatter: Chatter | None = None
         if isinstance(self.engine, Adaptive):
-            self.chatter = Chatter(compiled, called, settings.atol + settings.rtol, float(settings.duration))
+            self.chatter = Chatter(compiled, called, settings.atol + settings.rtol, settings.time)
 
     def _compile_controllers(self, torque: Sampled) -> None:
         """Run controllers inside the compiled step, where it can be; the log says why not."""
