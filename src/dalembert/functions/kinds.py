@@ -23,6 +23,27 @@ from dalembert.model import Model
 
 from .structure import ORIGIN, Wrench
 
+__all__ = [
+    "ORIGIN",
+    "Axes",
+    "Configuration",
+    "External",
+    "FrameName",
+    "FrameNames",
+    "Input",
+    "Joints",
+    "Kind",
+    "Method",
+    "Multipliers",
+    "Number",
+    "OptionalFrame",
+    "Point",
+    "Request",
+    "Rows",
+    "Tangent",
+    "TaskDamping",
+]
+
 LOAD = ("torque", "force", "point")  # numbers of a wrench, three each
 PARTS = {"orientation": (0, 1, 2), "position": (3, 4, 5)}  # rows of a frame
 NEWTON_EULER, LAGRANGE, GENERALIZED = "newton-euler", "lagrange", "generalized-newton-euler"

@@ -14,6 +14,8 @@ import numpy as np
 
 from dalembert.spatial import Pose, se3, so3
 
+__all__ = ["ANGLE", "LENGTH", "MOTION", "ROTATION", "WINDING", "Chart", "Line", "Motion", "Rotation"]
+
 UNIT_REST = 1e-6  # how far the length of a spring's rest quaternion may be from 1
 
 

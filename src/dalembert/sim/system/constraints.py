@@ -33,6 +33,20 @@ from dalembert.math import logical_and, maximum, minimum, where
 if TYPE_CHECKING:
     from ..elements.base import Situation
 
+__all__ = [
+    "ANY",
+    "Admissible",
+    "Constraint",
+    "Impact",
+    "Interval",
+    "Law",
+    "Range",
+    "Rows",
+    "Zero",
+    "joined",
+    "joint_rows",
+]
+
 STILL = 1e-6  # [rad/s or m/s]: in time stepping, a row of friction slower than this is at rest
 IDLE = 2.0  # mode of a row of friction whose rows are kept at rest by others: no force of its own
 
