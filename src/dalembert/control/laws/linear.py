@@ -81,11 +81,11 @@ def lqr(
     names. Joints without a motor get no torque; one that gravity moves there, and motions that no motor can reach, are
     errors that name the joint. Friction is left out of the linear model.
 
-    contact: a `dalembert.Contact`, on which a robot with a free base stands: goal is
-    `robot.equilibrium(q0, contact=…).q`, and tau (nv,), default the inverse dynamics there, is what its motors give (`.tau` of the same). Rigid contacts that
-    carry force count as joints, so that x is weighed in the motions that they leave. Motions that neither grow nor
-    decay and that no motor reaches, such as where on the floor a robot stands, are left out; the law's `notes` say how
-    many.
+    contact: a `dalembert.Contact`, on which a robot with a free base stands: goal is `robot.equilibrium(q0,
+    contact=…).q`, and tau (nv,), default the inverse dynamics there, is what its motors give (`.tau` of the same).
+    Rigid contacts that carry force count as joints, so that x is weighed in the motions that they leave. Motions that
+    neither grow nor decay and that no motor reaches, such as where on the floor a robot stands, are left out; the
+    law's `notes` say how many.
     """
     model, mask = robot.model, motorized(robot.model, motors)
     if model.closures:
