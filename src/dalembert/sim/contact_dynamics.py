@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert import algorithms
 from dalembert.contact import Contact, Patch, candidates
+from dalembert.contact.solver import DryFriction, with_dry_friction
 from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, RecentSame, code
 from dalembert.functions.dynamics import open_tree
@@ -16,17 +18,25 @@ from dalembert.model import Model
 
 from .elements.base import Situation
 from .elements.contact import CompliantContact, slots_for
-from .rigid_dynamics import ContactDynamics, rigid_dynamics, rigid_dynamics_in_slots
+from .rigid_dynamics import AHEAD, ContactDynamics, joint_friction, rigid_dynamics, rigid_dynamics_in_slots
+from .rollout.live import LiveInputs
 
 if TYPE_CHECKING:
     from dalembert.mujoco import MujocoConstraints
 
 
-def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **keywords: Any) -> ContactDynamics:
+def contact_dynamics(
+    model: Model, q: Any, v: Any, tau: Any, contact: Any, parameters: Mapping[str, Any] | None = None, **keywords: Any
+) -> ContactDynamics:
     """See `Robot.contact_dynamics`."""
     if not isinstance(contact, Contact):
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
+    live = LiveInputs("contact_dynamics", model, parameters or {}, contact)
     if contact.model == "mujoco":
+        if live.names:
+            raise DalembertError(
+                "contact_dynamics: parameters: contacts of MuJoCo's model take the numbers of the file"
+            )
         return _soft_dynamics(model, q, v, tau, contact, keywords)
     if contact.friction_model == "bristle":
         raise DalembertError(
@@ -35,8 +45,9 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
         )
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
-    call, count = _called(model, contact)
-    x, nv = call(q, v, tau, **keywords), model.nv
+    call, count = _called(model, contact, live)
+    values = live.taken(q, {"check": keywords.get("check", True), **(parameters or {})})
+    x, nv = call(q, v, tau, *values, **keywords), model.nv
     force = x[..., nv : nv + 3 * count]
     return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
 
@@ -70,35 +81,47 @@ def _soft_call(model: Model, element: MujocoConstraints) -> Call:
 _recent, _last = Recent(64), RecentSame(8)
 
 
-def _called(model: Model, contact: Contact) -> tuple[Call, int]:
+def _called(model: Model, contact: Contact, live: LiveInputs) -> tuple[Call, int]:
     """The compiled call and the number of contacts; at once where `candidates` has these from the last calls."""
     patches = candidates(model, contact)
 
     def looked_up() -> tuple[Call, int]:
-        return _recent.get(code(model, contact, patches), lambda: _compiled(model, contact))
+        return _recent.get(code(model, contact, patches, live.names), lambda: _compiled(model, contact, live))
 
-    return _last.get((model, patches), looked_up)
+    by_names: dict[tuple[str, ...], tuple[Call, int]] = _last.get((model, patches), dict)
+    if live.names not in by_names:
+        by_names[live.names] = looked_up()
+    return by_names[live.names]
 
 
-def _compiled(model: Model, contact: Contact) -> tuple[Call, int]:
+def _compiled(model: Model, contact: Contact, live: LiveInputs) -> tuple[Call, int]:
     patches = candidates(model, contact)
 
-    def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *values: np.ndarray) -> np.ndarray:
+        robot, points = live.put_state(model, patches, values)
+        friction = joint_friction(robot, v)
+        robot = robot.without("friction")
         if contact.model == "compliant":
-            a, force, gap = _compliant(model, contact, patches, q, v, tau)
+            a, force, gap = _compliant(robot, contact, points, friction, q, v, tau)
         elif slots_for(model, patches):
-            a, force, gap = rigid_dynamics_in_slots(model, patches, q, v, tau)
+            a, force, gap = rigid_dynamics_in_slots(robot, points, friction, q, v, tau)
         else:
-            a, force, gap = rigid_dynamics(model, patches, q, v, tau)
+            a, force, gap = rigid_dynamics(robot, points, friction, q, v, tau)
         return np.concatenate([a, force.reshape(-1), gap])
 
-    sizes = {"q": model.nq, "v": model.nv, "tau": model.nv}
+    sizes = {"q": model.nq, "v": model.nv, "tau": model.nv} | live.sizes
     count = sum(len(patch.names) for patch in patches)
     return function_call(model, "contact_dynamics", sizes, compute), count
 
 
 def _compliant(
-    model: Model, contact: Contact, patches: tuple[Patch, ...], q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    model: Model,
+    contact: Contact,
+    patches: tuple[Patch, ...],
+    friction: Mapping[int, Any],
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
 ) -> ContactDynamics:
     element = CompliantContact(contact, patches)
     s = Situation(model, 0.0, q, v, np.zeros(0), tau)
@@ -108,4 +131,9 @@ def _compliant(
         at = model.bodies[index].v
         forces[at] = forces[at] + force
     world = np.array([axes.T @ each.force for axes, each in zip(rows.axes, pushes, strict=True)])
-    return ContactDynamics(algorithms.forward_dynamics(model, q, v, forces), world, rows.gap)
+    if not friction:
+        return ContactDynamics(algorithms.forward_dynamics(model, q, v, forces), world, rows.gap)
+    M, h = algorithms.mass_matrix(model, q), AHEAD
+    momentum = M @ v + h * (forces - algorithms.bias(model, q, v))
+    after = with_dry_friction(M, momentum, v, {k: DryFriction(h * level) for k, level in friction.items()})
+    return ContactDynamics((after - v) / h, world, rows.gap)

@@ -5,7 +5,7 @@ J(q ⊕ h v) (v + h a) is on the laws of contact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -13,11 +13,14 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.coupled import MassSolver
+from dalembert.algorithms.gather import gathered
+from dalembert.algorithms.passive import friction_level
 from dalembert.contact import Patch
 from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, points
 from dalembert.contact.rows import contact_rows, tangent_frame
-from dalembert.contact.solver import Carrier, LoopedContacts, constraint_impulses, looped_impulses
-from dalembert.linear import factor, gram, sparse_product
+from dalembert.contact.solver import Carrier, Law, LoopedContacts, constraint_impulses, looped_impulses
+from dalembert.linear import factor, gram, is_zero, sparse_product
+from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, scan, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
@@ -38,22 +41,43 @@ class ContactDynamics(NamedTuple):
     gap: Any
 
 
+def joint_friction(model: Model, v: np.ndarray) -> dict[int, Any]:
+    """Dry friction by freedom, for those that have some, with that of joints that follow: its largest size there."""
+    levels = gathered(model, [absolute(friction_level(body.joint, v[body.v])) for body in model.bodies])
+    return {k: level for k, level in enumerate(levels) if not is_zero(level)}
+
+
+def _friction_rows(
+    carried: Carrier, friction: Mapping[int, Any], v: np.ndarray, kick: np.ndarray
+) -> tuple[np.ndarray, list[Law]]:
+    """Velocities of freedoms with friction after the time `AHEAD` without it, and their laws."""
+    free = v[list(friction)] + sparse_product(carried.X.T, kick)
+    return free, [Law(0.0, 0.0, AHEAD * level) for level in friction.values()]
+
+
 def rigid_dynamics(
-    model: Model, patches: tuple[Patch, ...], q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    model: Model,
+    patches: tuple[Patch, ...],
+    friction: Mapping[int, Any],
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
 ) -> ContactDynamics:
-    """With a place for each candidate."""
+    """With a place for each candidate; friction: see `joint_friction`, which the model has none of."""
     h = AHEAD
     here, rows = (contact_rows(model, x, patches) for x in (q, algorithms.integrate(model, q, h * v)))
     mass = MassSolver(model, q).factor
     kick = mass.forward(h * (tau - algorithms.bias(model, q, v)))
-    carrier = Carrier.bodies(algorithms.mass_matrix(model, q), mass, rows.J)
-    c = sparse_product(rows.J, v) + sparse_product(carrier.X.T, kick)
+    J = np.concatenate([rows.J, np.eye(model.nv)[list(friction)]])
+    carrier, n = Carrier.bodies(algorithms.mass_matrix(model, q), mass, J), len(rows.J)
+    c = sparse_product(rows.J, v) + sparse_product(carrier.X[:, :n].T, kick)
     for k, gap in enumerate(here.gap):
         c[3 * k] = c[3 * k] + where(gap > CLOSED, gap / h, 0.0)
     mu = [law.static_friction for law in laws_of(patches)]
-    solution = constraint_impulses(carrier, c, mu, tolerance=h * EXACT)
-    p = _least(rows.J, solution.p, solution.slip, mu)
-    a = mass.backward(mass.r * (kick + sparse_product(carrier.Y, p))) / h
+    free, laws = _friction_rows(carrier.some(range(n, len(J))), friction, v, kick)
+    solution = constraint_impulses(carrier, np.concatenate([c, free]), mu, laws, tolerance=h * EXACT)
+    p = _least(rows.J, solution.p[:n], solution.slip, mu)
+    a = mass.backward(mass.r * (kick + sparse_product(carrier.Y, np.concatenate([p, solution.p[n:]])))) / h
     world = np.array([axes.T @ each for axes, each in zip(rows.axes, p.reshape(-1, 3) / h, strict=True)])
     return ContactDynamics(a, world, here.gap)
 
@@ -80,7 +104,12 @@ def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: Sequence[float]) 
 
 
 def rigid_dynamics_in_slots(
-    model: Model, patches: tuple[Patch, ...], q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    model: Model,
+    patches: tuple[Patch, ...],
+    friction: Mapping[int, Any],
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
 ) -> ContactDynamics:
     """With the candidates that are near in slots, over which it loops: the code does not grow with their number."""
     h, gathering, later = AHEAD, Gathering(model, patches), algorithms.integrate(model, q, AHEAD * v)
@@ -105,10 +134,12 @@ def rigid_dynamics_in_slots(
     columns = mapped(column, slots._asdict(), count)
     axes = columns.pop("axes")
     contacts = LoopedContacts(**columns, levers=np.zeros((k, 0)), pattern=gathering.pattern, count=count)
-    no_rows, start = Carrier.bodies(M, mass, np.zeros((0, nv))), (np.zeros(3 * k), np.zeros(k))
-    solution = looped_impulses(contacts, no_rows, np.zeros(0), (), start, h * EXACT, np.zeros(0))
-    p = _least_in_slots(contacts, solution.p.reshape(k, 3), solution.slip)
-    a = mass.backward(mass.r * contacts.pushed(p, kick)) / h
+    of_rows, n = Carrier.bodies(M, mass, np.eye(nv)[list(friction)]), len(friction)
+    start = np.zeros(3 * k + n), np.zeros(k)
+    rows = _friction_rows(of_rows, friction, v, kick)
+    solution = looped_impulses(contacts, of_rows, *rows, start, h * EXACT, np.zeros(n))
+    p = _least_in_slots(contacts, solution.p[: 3 * k].reshape(k, 3), solution.slip)
+    a = mass.backward(mass.r * contacts.pushed(p, kick + sparse_product(of_rows.Y, solution.p[3 * k :]))) / h
 
     def entered(_: Any, number: Any, axes: Any, p: Any) -> dict[str, Any]:
         return {"rows": (axes.T @ p / h)[None], "to": np.array([number])}

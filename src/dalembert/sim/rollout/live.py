@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.contact import Contact
+from dalembert.contact import Contact, Patch
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import is_single, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
@@ -85,6 +85,17 @@ class LiveInputs:
             check_values(self.model, {k: x for k, x in named.items() if isinstance(x, np.ndarray)}, self.where)
         return values
 
+    def put_state(
+        self, model: Model, patches: tuple[Patch, ...], values: Sequence[np.ndarray]
+    ) -> tuple[Model, tuple[Patch, ...]]:
+        """The model and the patches of a single state with traced values of all groups."""
+        for name, x in zip(self.names, values, strict=True):
+            if name == CONTACT_FRICTION:
+                patches = with_friction_number(patches, x[0])
+            else:
+                model = put_group(model, name, x)
+        return model, patches
+
     def put(self, system: System, values: Sequence[np.ndarray]) -> System:
         """The system with traced values of all groups."""
         for name, x in zip(self.names, values, strict=True):
@@ -94,18 +105,25 @@ class LiveInputs:
 
 def put(system: System, name: str, x: np.ndarray) -> System:
     """The system with the numbers x of a live group."""
-    if name == PAYLOAD:
-        return replace(system, model=_loaded(system.model, x[0]))
     if name != CONTACT_FRICTION:
-        return replace(system, model=GROUPS[name].put(system.model, x))
+        return replace(system, model=put_group(system.model, name, x))
     elements: list[Any] = []
     for element in system.elements:
         if isinstance(element, (RigidContact, CompliantContact)):
-            laws = [replace(patch.law, friction=x[0], static_friction=x[0]) for patch in element.patches]
-            pairs = zip(element.patches, laws, strict=True)
-            element = replace(element, patches=tuple(replace(patch, law=law) for patch, law in pairs))
+            element = replace(element, patches=with_friction_number(element.patches, x[0]))
         elements.append(element)
     return replace(system, elements=tuple(elements))
+
+
+def put_group(model: Model, name: str, x: np.ndarray) -> Model:
+    """The model with the numbers x of a live group, or of a payload."""
+    return _loaded(model, x[0]) if name == PAYLOAD else GROUPS[name].put(model, x)
+
+
+def with_friction_number(patches: tuple[Patch, ...], mu: Any) -> tuple[Patch, ...]:
+    """Patches with the friction mu, at rest and sliding."""
+    laws = [replace(patch.law, friction=mu, static_friction=mu) for patch in patches]
+    return tuple(replace(patch, law=law) for patch, law in zip(patches, laws, strict=True))
 
 
 def _loaded(model: Model, mass: Any) -> Model:

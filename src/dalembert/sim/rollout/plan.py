@@ -150,12 +150,13 @@ def _equipped(model: Model, settings: Settings, method: Integrator, live: tuple[
 
 def _is_plain(settings: Settings) -> bool:
     """Whether settings hold nothing that may change behind the same object, as a function of the user's may."""
-    contact, drivers = settings.contact, (settings.torque, settings.controls)
-    if (contact is not None and contact.terrain is not None) or settings.events:
+    drivers = settings.torque, settings.controls
+    if getattr(settings.contact, "terrain", None) is not None or settings.events:
         return False
     if any(callable(x) or isinstance(x, Sampled) for x in drivers):
         return False
-    return all(is_own(type(x)) and not any(map(callable, vars(x).values())) for x in settings.elements)
+    own = [isinstance(x, Element) and is_own(type(x)) for x in settings.elements]
+    return all(own) and not any(callable(number) for x in settings.elements for number in vars(x).values())
 
 
 _recent = RecentSame(8)
