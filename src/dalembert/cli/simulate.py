@@ -67,7 +67,7 @@ def run(
     ] = None,
     step: Annotated[float | None, typer.Option(help="Step of fixed-step integrators [s]; with --ground 0.001.")] = None,
     record: Annotated[float, typer.Option(help="Distance of recorded states [s].")] = 0.01,
-    out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap .rrd .usda")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a figure: .png .svg .pdf")] = None,
     base: Base = None,
     mimic: Mimic = "couple",

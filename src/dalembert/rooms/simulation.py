@@ -104,7 +104,8 @@ def _run(
     )
 
     def viewed(run: Run) -> Run:
-        return replace(run, viewer=partial(_view, robot), pictures=partial(motion_pictures, robot, contact))
+        pictures = partial(motion_pictures, robot, contact)
+        return replace(run, viewer=partial(_view, robot), pictures=pictures, subject=robot)
 
     with running_on(backend), part_completed(viewed):
         return viewed(simulate(robot.model, q, v, chosen))

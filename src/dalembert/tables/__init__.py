@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
 
 from .arrays import read_h5, read_npz, read_parquet, write_h5, write_npz, write_parquet
-from .messages import read_bag, read_mcap, write_mcap
+from .messages import Channel, read_bag, read_mcap, write_mcap
 from .table import Table
 from .text import read_csv, write_csv
 
@@ -43,12 +43,20 @@ READ_ONLY: dict[str, Callable[[Path], Table]] = {
 }
 
 
-def write_table(path: str | os.PathLike[str], columns: dict[str, np.ndarray], notes: str = "") -> None:
-    """Write columns (n,) of numbers, and a text that goes with them, in the format of the file's ending."""
+def write_table(
+    path: str | os.PathLike[str], columns: dict[str, np.ndarray], notes: str = "", channels: Sequence[Channel] = ()
+) -> None:
+    """Write columns (n,) of numbers, and a text that goes with them, in the format of the file's ending.
+
+    channels: further messages of .mcap files, which `read_table` passes over.
+    """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise unknown("ending", ending, FORMATS, os.fspath(path))
     with replacing(path) as temporary:
+        if channels:
+            write_mcap(temporary, columns, notes, channels)
+            return
         FORMATS[ending].write(temporary, columns, notes)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,24 +17,46 @@ from .table import NOTES, Table, check_expansion, library
 from .text import ROUNDED
 
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
+DRAWN = ("foxglove.", "geometry_msgs/Wrench")  # schemas of messages that are no rows of numbers
 MEASURED = "joint_states"  # last word of the topic on which ROS drivers publish measurements
 CHANNELS = {"q": "position", "v": "velocity", "tau": "effort"}
 
 
-def write_mcap(path: Path, columns: dict[str, np.ndarray], notes: str) -> None:
+class Channel(NamedTuple):
+    """Messages of one topic for other programs: a name of their schema, the schema as JSON, (time [s], message)."""
+
+    topic: str
+    schema: str
+    definition: str
+    messages: Iterable[tuple[float, Any]]
+
+
+def write_mcap(path: Path, columns: dict[str, np.ndarray], notes: str, channels: Sequence[Channel] = ()) -> None:
+    """Write rows of numbers as JSON on the topic /state, and other channels beside it, in the order of time."""
     properties = {name: {"type": "number"} for name in columns}
+    table = json.dumps({"type": "object", "properties": properties})
+    rows = (
+        (float(row[0]), dict(zip(columns, map(float, row), strict=True))) for row in zip(*columns.values(), strict=True)
+    )
     with path.open("wb") as file:
         writer = library("mcap.writer", ".mcap").Writer(file)
         writer.start(library="dalembert")
-        text = json.dumps({"type": "object", "properties": properties}).encode()
-        schema = writer.register_schema(name="dalembert.State", encoding="jsonschema", data=text)
-        channel = writer.register_channel(topic="/state", message_encoding="json", schema_id=schema)
-        for row in zip(*columns.values(), strict=True):
-            message = json.dumps(dict(zip(columns, map(float, row), strict=True))).encode()
-            time = round(float(row[0]) * 1e9)
-            writer.add_message(channel_id=channel, log_time=time, publish_time=time, data=message)
+        streams, schemas = [], {}
+        for name, schema, definition, messages in (Channel("/state", "dalembert.State", table, rows), *channels):
+            if schema not in schemas:
+                schemas[schema] = writer.register_schema(name=schema, encoding="jsonschema", data=definition.encode())
+            channel = writer.register_channel(topic=name, message_encoding="json", schema_id=schemas[schema])
+            streams.append(_on(channel, messages))
+        for t, channel, message in heapq.merge(*streams, key=lambda one: one[0]):
+            time = round(t * 1e9)
+            writer.add_message(channel_id=channel, log_time=time, publish_time=time, data=json.dumps(message).encode())
         writer.add_metadata(NOTES, {"notes": notes})
         writer.finish()
+
+
+def _on(channel: int, messages: Iterable[tuple[float, Any]]) -> Iterator[tuple[float, int, Any]]:
+    for t, message in messages:
+        yield t, channel, message
 
 
 def read_mcap(path: Path, topic: str | None = None) -> Table:
@@ -43,6 +66,8 @@ def read_mcap(path: Path, topic: str | None = None) -> Table:
         reader = library("mcap.reader", ".mcap").make_reader(file)
         kinds: dict[str, bool] = {}  # topic → whether its messages are joint states
         for schema, channel in _channels(reader):
+            if schema is not None and schema.name.startswith(DRAWN):
+                continue
             if channel.message_encoding == "json":
                 kinds[channel.topic] = False
             elif schema is not None and schema.name in JOINT_STATE:

@@ -16,6 +16,7 @@ from .ledger import EnergyLedger
 
 if TYPE_CHECKING:
     from dalembert.pictures import Film
+    from dalembert.robot import Robot
 
     from .audit import EnergyAudit
     from .contacts import Contacts
@@ -58,6 +59,7 @@ class Run:
     unfinished: str = ""
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
     pictures: Callable[..., Any] | None = field(default=None, repr=False)  # draws the run, likewise
+    subject: Robot | None = field(default=None, repr=False)  # the robot, if it is at hand
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -141,8 +143,14 @@ class Run:
             raise unknown("option", wrong[0], PICTURED, what)
         return self.pictures(self, **options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to .npz, .csv, .parquet, .h5 or .mcap, by the ending of the name; `load_run` reads it back."""
+    def save(self, path: str | os.PathLike[str], *, robot: Robot | None = None) -> None:
+        """Write the run to a file; the ending of the name says how. An existing file is replaced as a whole.
+
+        .npz .csv .parquet .h5 .mcap: tables, which `load_run` reads back; .mcap also has joint states, transforms,
+        shapes, contacts and wrenches in schemas that Foxglove draws. .rrd: a recording for Rerun. .usd .usda: the robot
+        and its motion as time samples. robot: of a run that was loaded, for what is drawn; without it an .mcap file has
+        the table and the joint states alone.
+        """
         from .save import save
 
-        save(self, path)
+        save(self, path, robot)
