@@ -21,6 +21,7 @@ def pole() -> Robot:
         "rod", parent="world", joint="revolute", joint_name="hinge", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5),
         inertia=0.1 * np.eye(3), effort_limit=20.0, velocity_limit=30.0, lower=-7.0, upper=7.0,
     )  # fmt: skip
+    b.add_frame("tip", body="rod", xyz=(0, 0, -1.0))
     return b.build()
 
 

@@ -1,0 +1,146 @@
+"""Hopper: one leg in a plane, which hops forwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.contact import Contact
+from dalembert.loading import ModelBuilder
+from dalembert.math import exp
+from dalembert.robot import Robot
+from dalembert.shapes import Sphere
+
+from ..actions import JointTargets
+from ..environment import Environment
+from ..observing import observed
+from ..ppo import PPO
+from ..starts import states
+from .task import Task
+
+SPEED = 1.0  # [m/s] that is asked
+
+
+def hopper() -> Robot:
+    """A trunk that moves in a plane, with a thigh, a shank and a foot: 3 + 3 freedoms, 10.5 kg, 1.2 m."""
+    b = ModelBuilder("hopper")
+
+    def rod(mass: float, length: float, radius: float) -> np.ndarray:
+        across = mass * (length**2 / 12 + radius**2 / 4)
+        return np.diag([across, across, 0.5 * mass * radius**2])
+
+    b.add_body(
+        "carriage",
+        parent="world",
+        joint="prismatic",
+        joint_name="x",
+        axis=(1, 0, 0),
+        mass=1e-3,
+        inertia=1e-6 * np.eye(3),
+    )
+    b.add_body(
+        "lift",
+        parent="carriage",
+        joint="prismatic",
+        joint_name="z",
+        axis=(0, 0, 1),
+        mass=1e-3,
+        inertia=1e-6 * np.eye(3),
+    )
+    b.add_body(
+        "trunk",
+        parent="lift",
+        joint="continuous",
+        joint_name="pitch",
+        axis=(0, 1, 0),
+        mass=5.0,
+        com=(0, 0, 0.15),
+        inertia=rod(5.0, 0.4, 0.06),
+    )
+    b.add_geometry(Sphere(0.06), body="trunk", role="collision", xyz=(0, 0, 0.35))
+    b.add_body(
+        "thigh",
+        parent="trunk",
+        joint="revolute",
+        joint_name="hip",
+        axis=(0, 1, 0),
+        mass=2.5,
+        com=(0, 0, -0.2),
+        inertia=rod(2.5, 0.4, 0.05),
+        lower=-1.5,
+        upper=1.0,
+        effort_limit=120.0,
+        velocity_limit=20.0,
+        damping=0.5,
+        armature=0.02,
+    )
+    b.add_body(
+        "shank",
+        parent="thigh",
+        joint="revolute",
+        joint_name="knee",
+        axis=(0, 1, 0),
+        xyz=(0, 0, -0.4),
+        mass=1.5,
+        com=(0, 0, -0.2),
+        inertia=rod(1.5, 0.4, 0.04),
+        lower=0.0,
+        upper=2.5,
+        effort_limit=120.0,
+        velocity_limit=20.0,
+        damping=0.5,
+        armature=0.02,
+    )
+    b.add_geometry(Sphere(0.05), body="shank", role="collision")
+    b.add_body(
+        "foot",
+        parent="shank",
+        joint="revolute",
+        joint_name="ankle",
+        axis=(0, 1, 0),
+        xyz=(0, 0, -0.4),
+        mass=1.0,
+        com=(0.05, 0, 0),
+        inertia=np.diag([1e-3, 6e-3, 6e-3]),
+        lower=-1.2,
+        upper=1.2,
+        effort_limit=60.0,
+        velocity_limit=20.0,
+        damping=0.5,
+        armature=0.02,
+    )
+    b.add_geometry(Sphere(0.05), body="foot", role="collision", xyz=(-0.08, 0, 0))
+    b.add_geometry(Sphere(0.05), body="foot", role="collision", xyz=(0.18, 0, 0))
+    b.add_keyframe("start", {"z": [0.82], "hip": [-0.35], "knee": [0.7], "ankle": [-0.35]})
+    return b.build()
+
+
+def hopping() -> Environment:
+    """Hop forwards at 1 m/s without falling."""
+    robot = hopper()
+    pitch, height = robot.joint("pitch").q.start, robot.joint("z").q.start
+    return Environment(
+        robot, contact=Contact(ground=0.0, friction=0.9), step=0.004, substeps=5, episode=10.0, feet=("foot",),
+        action=JointTargets(scale=0.5, clip=4.0, kp=80.0, kd=3.0, joints=("hip", "knee", "ankle")),
+        reset=states(robot, spread=0.05, speed=0.1, joints=("hip", "knee", "ankle", "pitch")),
+        observe={
+            "height": observed(lambda s: s.q[height], unit="m"),
+            "pitch": observed(lambda s: s.q[pitch], unit="rad"),
+            "joints": observed(lambda s: s.joints, unit="rad"),
+            "v": observed(lambda s: s.v, scale=0.3, unit="m/s, rad/s"),
+            "action": lambda s: s.action,
+            "contact": lambda s: s.feet["foot"].contact,
+        },
+        reward={
+            "track": (1.0, lambda s: exp(-2.0 * (s.v[0] - SPEED) * (s.v[0] - SPEED))),
+            "upright": (0.2, lambda s: exp(-4.0 * s.q[pitch] * s.q[pitch])),
+            "effort": (-2e-5, lambda s: s.tau @ s.tau),
+            "change": (-0.02, lambda s: (s.action - s.previous) @ (s.action - s.previous)),
+        },
+        done={"fell": lambda s: s.q[height] < 0.5, "tipped": lambda s: s.q[pitch] * s.q[pitch] > 0.64},
+    )  # fmt: skip
+
+
+HOPPER = Task(
+    "hopper", "hop forwards at 1 m/s", hopping,
+    lambda: PPO(envs=512, horizon=32, rate=1e-3, hidden=(128, 64), spread=0.7), "track", 0.8,
+)  # fmt: skip
