@@ -28,8 +28,10 @@ from .legs import Legs, Rates, Weights, legs
 from .odometry import Sensors
 from .policies import Contract, Network, Observed, Policy, network, policy
 from .program.kinematics import InverseKinematics, inverse_kinematics
+from .program.limits import Bounded, CollisionAvoidance, JointLimit, Limit, Region
+from .program.manipulability import Manipulability
 from .program.supports import Support
-from .program.tasks import CenterOfMass, Force, Frame, Momentum, Posture, Task
+from .program.tasks import CenterOfMass, Force, Frame, Momentum, Posture, Situation, Task, Wanted
 from .program.whole_body import Tick, WholeBody, whole_body
 from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
 from .safety import BODY_PARTS, BodyPart, Collision, collision
@@ -40,9 +42,11 @@ __all__ = [
     "BaseEstimate",
     "BaseState",
     "BodyPart",
+    "Bounded",
     "CenterOfMass",
     "Centroidal",
     "Collision",
+    "CollisionAvoidance",
     "ComputedTorque",
     "Contract",
     "ControlAudit",
@@ -56,10 +60,13 @@ __all__ = [
     "GravityPD",
     "Impedance",
     "InverseKinematics",
+    "JointLimit",
     "KalmanFilter",
     "Law",
     "Legs",
+    "Limit",
     "LinearQuadratic",
+    "Manipulability",
     "Momentum",
     "Network",
     "Noise",
@@ -70,12 +77,15 @@ __all__ = [
     "Posture",
     "Quadrotor",
     "Rates",
+    "Region",
     "ResolvedRate",
     "RotorLag",
     "Sensors",
+    "Situation",
     "Support",
     "Task",
     "Tick",
+    "Wanted",
     "Weights",
     "WholeBody",
     "audit",

@@ -99,7 +99,9 @@ def _solved(
         for x in (low, high)
     )
     sides = _Sides.of(low, high)
-    free = -factor(H).solve(g)
+    whole = factor(H)
+    free = -whole.solve(g)
+    free = free - whole.solve(H @ free + g)
     if not len(sides.rows):
         return QuadraticSolution(free, np.zeros(len(C)), 0.0, 0.0, 1.0)
     soft = np.where(sides.rows < hard, 0.0, 1.0)
@@ -225,7 +227,7 @@ class _Search:
         """Rounds of iterations: near the optimum, nearer where that does not settle it, and again with e."""
         begin = self.start(0.0)
         state = {"x": begin.x, "y": begin.y, "s": begin.s, "free": begin.free, "missing": 0.0, "gap": PLAIN}
-        state |= {"iterations": 0.0, "solved": 0.0, "done": 0.0}
+        state |= {"iterations": 0.0, "solved": begin.free, "done": begin.free}  # no side stops it: nothing to search
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # numbers of impossible programs overflow
             return repeat(self.round, 2 if self.soft is None else 4, state, "done")
 

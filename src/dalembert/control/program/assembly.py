@@ -19,6 +19,7 @@ from dalembert.math import maximum, minimum
 from dalembert.model import motorized
 from dalembert.robot import Robot
 
+from .limits import Limit, Rows
 from .supports import Support
 from .tasks import Force, Situation, Task, goal_of
 
@@ -31,11 +32,15 @@ class Affine(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Tasks of one priority: ½ τᵀ H τ + gᵀ τ, and their rows G τ ≈ b for the priorities after it."""
+    """Tasks of one priority: ½ τᵀ H τ + gᵀ τ, and their rows G τ ≈ b for the priorities after it.
+
+    limits: rows low ≤ C τ ≤ high (C, low, high) that count from this level on, missed as little as possible.
+    """
 
     H: np.ndarray
     g: np.ndarray
     G: np.ndarray
+    limits: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 class Program(NamedTuple):
@@ -55,11 +60,19 @@ class Settings(NamedTuple):
     """The settings of a program; see `whole_body`."""
 
     tasks: tuple[Task, ...]
+    limits: tuple[Limit, ...]
     supports: tuple[Support, ...]
     torque_weight: float
     force_weight: float
     horizon: float | None
     command: int
+
+    @property
+    def orders(self) -> list[int]:
+        """Priorities, those that come first first."""
+        counted = {task.priority for task in self.tasks}
+        counted |= {limit.priority for limit in self.limits if limit.priority is not None}
+        return sorted(counted) or [0]
 
 
 def supported(robot: Robot, supports: Sequence[Support], s: Situation, active: np.ndarray) -> tuple[Affine, Affine]:
@@ -100,7 +113,7 @@ def _levels(settings: Settings, s: Situation, a: Affine, forces: Affine) -> tupl
     """Sums of weighted squares, by priority; the last also weighs torques and forces."""
     n = a.slope.shape[1]
     levels = []
-    orders = sorted({task.priority for task in settings.tasks}) or [0]
+    orders = settings.orders
     for order in orders:
         H, g, rows = np.zeros((n, n), object), np.zeros(n, object), []
         for task in (each for each in settings.tasks if each.priority == order):
@@ -115,7 +128,8 @@ def _levels(settings: Settings, s: Situation, a: Affine, forces: Affine) -> tupl
                 weights = np.full(len(forces.constant), settings.force_weight)
                 H = H + gram(forces.slope, weights)
                 g = g + forces.slope.T @ (weights * forces.constant)
-        levels.append(Level(H, g, np.concatenate(rows) if rows else np.zeros((0, n))))
+        kept = [_limit_rows(limit, settings, s, a) for limit in settings.limits if limit.priority == order]
+        levels.append(Level(H, g, np.concatenate(rows) if rows else np.zeros((0, n)), stacked(kept)))
     return tuple(levels)
 
 
@@ -172,8 +186,41 @@ def _limits(
                 low.append(-np.inf if least is None else least - a.constant[joint])
                 high.append(np.inf if most is None else most - a.constant[joint])
                 names.append(f"place or speed of {model.freedom_names[joint]!r}")
+    for limit in settings.limits:
+        if limit.priority is None:
+            A, least, most = _limit_rows(limit, settings, s, a)
+            rows += list(A)
+            low += list(least)
+            high += list(most)
+            names += [limit.label(k) for k in range(len(A))]
     C = np.array(rows).reshape(-1, n)
     return C, _bounds(low), _bounds(high), tuple(names), hard
+
+
+def _limit_rows(limit: Limit, settings: Settings, s: Situation, a: Affine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of a limit on the torques."""
+    assert settings.horizon is not None
+    rows = limit.rows(s, settings.horizon)
+    offset = sparse_product(rows.A, a.constant[:, None])[:, 0]
+    low, high = (
+        _bounds([b if _is_infinite(b) else b - c for b, c in zip(bounds, offset, strict=True)])
+        for bounds in (rows.low, rows.high)
+    )
+    return sparse_product(rows.A, a.slope), low, high
+
+
+def stacked(
+    limits: Sequence[Rows | tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The rows of several limits, or None where there are none."""
+    if not limits:
+        return None
+    C, low, high = zip(*limits, strict=True)
+    return np.concatenate(C), np.concatenate(low), np.concatenate(high)
+
+
+def _is_infinite(x: Any) -> bool:
+    return isinstance(x, (float, np.floating)) and bool(np.isinf(x))
 
 
 def _bounds(values: list[Any]) -> np.ndarray:

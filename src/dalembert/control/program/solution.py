@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.linear import factor_semidefinite, solve_elastic, solve_quadratic
+from dalembert.linear import QuadraticSolution, factor_semidefinite, solve_elastic, solve_quadratic
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, sqrt, where
 
@@ -17,6 +17,7 @@ from .assembly import Level, Program
 
 REGULAR, OPEN = 1e-11, 1e-6  # added to Hessians of size 1: to all, and to what a level leaves to later ones
 LEAST = 1e-10  # of the largest diagonal entries: unknowns that matter less count so much
+SPARE = 1e-8  # share by which later levels may miss a limit more than the level that found it impossible
 ROUNDING = 1e-14  # of gradients of size 1: what is left where earlier levels determine all
 DETERMINED = 1e-14  # of a row's squared length: less of it is rounding of the projection
 
@@ -44,7 +45,7 @@ def solve_levels(program: Program) -> Solved:
     """The torques: of each level what the ones before leave free; where no torques keep all rows, the least miss."""
     final, rows = program.levels[-1], (program.C, program.low, program.high)
     elastic = solve_elastic(final.H, final.g, *rows, program.hard)
-    if len(program.levels) == 1:
+    if len(program.levels) == 1 and final.limits is None:
         miss = where(elastic.solved > 0.5, 0.0, elastic.violation)
         return Solved(elastic.x, elastic.solved, miss, elastic.iterations)
     strict = in_order(program.levels, *rows)
@@ -71,10 +72,45 @@ def in_order(levels: Sequence[Level], C: np.ndarray, low: np.ndarray, high: np.n
             H, rows = P.T @ H @ P + np.eye(n) - P, C @ P
             offset = C @ best
             bounds = _less(low, offset), _less(high, offset)
-        answer = solve_quadratic(H + OPEN * left + REGULAR * np.eye(n), g, rows, *bounds)
+        H = H + OPEN * left + REGULAR * np.eye(n)
+        if level.limits is None:
+            answer = solve_quadratic(H, g, rows, *bounds)
+            solved = solved * answer.solved
+        else:
+            C, low, high, answer = _limited(level, H, g, C, low, high, best, P if number else None)
         best, P = best + (P @ answer.x if number else answer.x), left
-        solved, iterations = solved * answer.solved, iterations + answer.iterations
+        iterations = iterations + answer.iterations
     return Ordered(scale * best, solved, iterations)
+
+
+def _limited(
+    level: Level,
+    H: np.ndarray,
+    g: np.ndarray,
+    C: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    best: np.ndarray,
+    P: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, QuadraticSolution]:
+    """(C, low, high) with the limits of a level, as far as they can be kept beside those before, and its solution."""
+    assert level.limits is not None
+    new, least, most = level.limits
+    before, every = len(C), np.concatenate([C, new])
+    lows, highs = (np.concatenate([_objects(x), _objects(y)]) for x, y in ((low, least), (high, most)))
+    offset = every @ best
+    rows = every if P is None else every @ P
+    answer = solve_elastic(H, g, rows, _less(lows, offset), _less(highs, offset), before)
+    missed = where(answer.solved > 0.5, 0.0, (1.0 + SPARE) * answer.violation + SPARE)
+    sizes = [sqrt(maximum(row @ row, LEAST * LEAST)) for row in rows[before:]]
+    spare = np.concatenate([np.zeros(before), np.array([missed * size for size in sizes])])
+    return every, _less(lows, spare), _less(highs, -spare), answer
+
+
+def _objects(values: np.ndarray) -> np.ndarray:
+    array = np.empty(len(values), object)
+    array[:] = [float(x) if isinstance(x, np.floating) else x for x in values]
+    return array
 
 
 def _scaled(levels: Sequence[Level]) -> tuple[list[Level], np.ndarray]:
@@ -86,7 +122,11 @@ def _scaled(levels: Sequence[Level]) -> tuple[list[Level], np.ndarray]:
         total = total + unit[-1] * np.diag(level.H)
     scale = np.array([1.0 / sqrt(maximum(x, LEAST)) for x in total])
     parts = zip(levels, unit, strict=True)
-    return [Level(u * (scale * (x.H * scale).T), u * scale * x.g, x.G * scale) for x, u in parts], scale
+    scaled = []
+    for x, u in parts:
+        limits = None if x.limits is None else (x.limits[0] * scale, *x.limits[1:])
+        scaled.append(Level(u * (scale * (x.H * scale).T), u * scale * x.g, x.G * scale, limits))
+    return scaled, scale
 
 
 def largest(numbers: np.ndarray) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
+from dalembert.spatial.vectors import cross
 
 from ..laws.task import ROWS, Goal
 from ..laws.task import Task as FrameGoal
@@ -42,12 +43,17 @@ class Task:
     """One task. weight: of its squared error, a number or one per row; priority: lower ones come first, strictly.
 
     frequency ω [rad/s]: how fast errors decay; damping: the ratio ζ of accelerations, of which places have none.
+    Of inverse kinematics alone: gain: the share of the error that one step takes, 0 … 1, in the place of the frequency;
+    lm_damping: displacements cost lm_damping · (weighted error)², as of Levenberg and Marquardt, so that a task far
+    from its goal moves the robot less, and what nothing else determines stays where it is.
     """
 
     weight: Any = 1.0
     priority: int = 0
     frequency: float = 10.0
     damping: float = 1.0
+    gain: float | None = None
+    lm_damping: float = 0.0
 
     def rows(self, s: Situation) -> Wanted:
         """The rows of the task, traced."""
@@ -67,6 +73,10 @@ class Task:
         for name in ("frequency", "damping"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise DalembertError(f"whole_body: {self.name}: {name} is {getattr(self, name)!r}, expected 0 or more")
+        if self.gain is not None and not 0.0 < self.gain <= 1.0:
+            raise DalembertError(f"whole_body: {self.name}: gain is {self.gain!r}, expected above 0, at most 1")
+        if not 0.0 <= self.lm_damping < np.inf:
+            raise DalembertError(f"whole_body: {self.name}: lm_damping is {self.lm_damping!r}, expected 0 or more")
         if not (np.all(np.asarray(self.weight, float) >= 0.0) and np.all(np.isfinite(np.asarray(self.weight, float)))):
             raise DalembertError(f"whole_body: {self.name}: weight is {self.weight!r}, expected 0 or more")
 
@@ -101,16 +111,18 @@ def check_goal(task: Task, goal: Any, count: int) -> None:
 class Frame(Task):
     """A frame at a goal: pose (4, 4) or point (3,) in the world, or with rates (pose or point, velocity, acceleration).
 
-    rows_of: "pose", "position" or "orientation"; default what the goal is.
+    rows_of: "pose", "position" or "orientation"; default what the goal is. root: a frame in whose place and axes the
+    goal and its rates are meant, instead of the world's.
     """
 
     frame: str
     goal: Any
     rows_of: str | None = None
+    root: str | None = None
 
     @property
     def name(self) -> str:
-        return f"Frame({self.frame})"
+        return f"Frame({self.frame})" if self.root is None else f"Frame({self.frame} in {self.root})"
 
     def _goal(self, s: Situation) -> tuple[FrameGoal, Goal]:
         now = goal_of(self.goal, s)
@@ -119,23 +131,54 @@ class Frame(Task):
 
     def checked(self, robot: Robot) -> None:
         super().checked(robot)
-        robot.frame(self.frame)
+        for frame in (self.frame, *(() if self.root is None else (self.root,))):
+            robot.frame(frame)
         if self.rows_of is not None and self.rows_of not in ROWS:
             raise DalembertError(
                 f"whole_body: {self.name}: rows_of is {self.rows_of!r}, expected one of {', '.join(ROWS)}"
             )
 
+    def _motion(self, s: Situation) -> tuple[np.ndarray, np.ndarray]:
+        """The frame's pose (4, 4) and Jacobian (6, nv), in the world or in the root."""
+        X, J = s.robot.pose(s.q, self.frame), s.robot.jacobian(s.q, self.frame)
+        if self.root is None:
+            return X, J
+        X_root, of_root = s.robot.pose(s.q, self.root), s.robot.jacobian(s.q, self.root)
+        R, arm = X_root[:3, :3], X[:3, 3] - X_root[:3, 3]
+        carried = np.array([cross(w, arm) for w in of_root[:3].T]).reshape(-1, 3).T
+        J = np.concatenate([R.T @ (J[:3] - of_root[:3]), R.T @ (J[3:] - of_root[3:] - carried)])
+        place = np.array(np.eye(4), object)
+        place[:3, :3], place[:3, 3] = R.T @ X[:3, :3], R.T @ arm
+        return place, J
+
+    def _drift(self, s: Situation) -> np.ndarray:
+        """J̇ v (6,)."""
+        still, frame, v = np.zeros(s.robot.nv), self.frame, s.v
+        if self.root is None:
+            return s.robot.acceleration(s.q, v, still, frame)
+        X, X_root = (s.robot.pose(s.q, each) for each in (frame, self.root))
+        (w, u), (w_root, u_root) = (np.split(s.robot.velocity(s.q, v, each), 2) for each in (frame, self.root))
+        (e, a), (e_root, a_root) = (
+            np.split(s.robot.acceleration(s.q, v, still, each), 2) for each in (frame, self.root)
+        )
+        R, arm = X_root[:3, :3], X[:3, 3] - X_root[:3, 3]
+        past = u - u_root - cross(w_root, arm)
+        turning = e - e_root - cross(w_root, w - w_root)
+        moving = a - a_root - cross(e_root, arm) - cross(w_root, cross(w_root, arm)) - 2.0 * cross(w_root, past)
+        return np.concatenate([R.T @ turning, R.T @ moving])
+
     def rows(self, s: Situation) -> Wanted:
         task, goal = self._goal(s)
         kp, kd = self.gains
-        J = task.jacobian(s.q)
-        drift = s.robot.acceleration(s.q, s.v, np.zeros(s.robot.nv), self.frame)[task.chosen]
-        e, rate = task.error(s.robot.pose(s.q, self.frame), goal), goal.velocity[task.chosen] - J @ s.v
+        X, J = self._motion(s)
+        J, drift = J[task.chosen], self._drift(s)[task.chosen]
+        e, rate = task.error(X, goal), goal.velocity[task.chosen] - J @ s.v
         return Wanted(J, goal.acceleration[task.chosen] + kp * e + kd * rate - drift)
 
     def displacement(self, s: Situation) -> Wanted:
         task, goal = self._goal(s)
-        return Wanted(task.jacobian(s.q), task.error(s.robot.pose(s.q, self.frame), goal))
+        X, J = self._motion(s)
+        return Wanted(J[task.chosen], task.error(X, goal))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,6 +17,7 @@ from dalembert.sim.system.unsolved import note
 
 from ..laws.law import Law
 from .assembly import Program, Settings, assembled
+from .limits import Limit, check_limits
 from .solution import SOLVERS, Solved, solve_levels, solve_with
 from .supports import Support
 from .tasks import Force, Situation, Task, check_goal
@@ -181,7 +182,7 @@ class WholeBody(Law):
         flat = self._rows(np.array([float(t)]), q, v, command, active)
         n, m = int(self.mask.sum()), len(self._trials)
         nf, nv = sum(support.count for support in self.settings.supports), self.robot.nv
-        levels = len({task.priority for task in self.settings.tasks}) or 1
+        levels = len(self.settings.orders)
         shapes = [(n, n), (n,)] * levels + [(m, n), (m,), (m,), (nv, n), (nv,), (nf, n), (nf,)]
         parts, begin = [], 0
         for shape in shapes:
@@ -207,7 +208,7 @@ class WholeBody(Law):
 
     def _by_library(self, solver: str, t: float, q: Any, v: Any, command: np.ndarray, active: np.ndarray) -> Tick:
         program = self._numbers(t, q, v, command, active)
-        if len(program["levels"]) > 1:
+        if len(program["levels"]) > 1 or any(limit.priority is not None for limit in self.settings.limits):
             raise DalembertError(f"whole_body: solver={solver!r} takes one priority: use weights, or solver='compiled'")
         H, g = program["levels"][0]
         tau = solve_with(solver, H, g, program["C"], program["low"], program["high"])
@@ -229,6 +230,7 @@ def whole_body(
     tasks: Sequence[Task],
     supports: Sequence[Support] = (),
     *,
+    limits: Sequence[Limit] = (),
     torque_weight: float = 1e-4,
     force_weight: float = 1e-5,
     horizon: float | None = 0.1,
@@ -240,7 +242,8 @@ def whole_body(
     one priority, lower priorities come first, strictly. supports: `control.Support`s, frames that rest on something and
     may push within their friction cones; which of them carry is data of each tick (`active`). torque_weight,
     force_weight: of squared torques and forces, which make the solution unique. horizon [s]: accelerations are bounded
-    so that, held that long, no joint leaves its range or its speed; None: not bounded. command: how many numbers a tick
+    so that, held that long, no joint leaves its range or its speed; None: not bounded. limits: `CollisionAvoidance`,
+    `Region`, `JointLimit`, or your own, kept over the same horizon. command: how many numbers a tick
     is given, which goals (t, command) → … take.
 
     The equations of motion and the supports hold exactly; the limits of the motors are never exceeded. Where no
@@ -255,6 +258,13 @@ def whole_body(
         if not isinstance(task, Task):
             raise DalembertError(f"whole_body: tasks: expected Tasks, got {type(task).__name__}")
         task.checked(robot)
+        if task.gain is not None or task.lm_damping:
+            raise DalembertError(
+                f"whole_body: {task.name}: gain and lm_damping belong to inverse kinematics: use frequency and damping"
+            )
+    check_limits("whole_body", robot, limits, None)
+    if limits and horizon is None:
+        raise DalembertError("whole_body: limits bound accelerations over a horizon: give horizon=… [s]")
     frames = [support.frame for support in supports]
     for support in supports:
         support.checked(robot)
@@ -270,5 +280,7 @@ def whole_body(
             raise DalembertError(f"whole_body: {name} is {value!r}, expected above 0")
     if horizon is not None and not 0.0 < horizon < np.inf:
         raise DalembertError(f"whole_body: horizon is {horizon!r}, expected above 0 [s], or None")
-    settings = Settings(tuple(tasks), tuple(supports), torque_weight, force_weight, horizon, int(command))
+    settings = Settings(
+        tuple(tasks), tuple(limits), tuple(supports), torque_weight, force_weight, horizon, int(command)
+    )
     return WholeBody(robot, settings)
