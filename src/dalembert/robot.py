@@ -44,7 +44,7 @@ from .functions.structure import (
 )
 from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of
 from .notebook import html
-from .rooms import auditing, closing, compiling, contacts, equations, optimal, simulation, studies, viewing
+from .rooms import auditing, closing, compiling, contacts, equations, optimal, rollouts, simulation, studies, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ class Robot:
     raycast = simulation.raycast
     stops = simulation.stops
     stepper = simulation.stepper
-    rollout = simulation.rollout
+    rollout, prepare_rollout = simulation.rollout, rollouts.prepare_rollout
     step_advice = simulation.step_advice
     close_loops = closing.close_loops
     rollout_gradient = simulation.rollout_gradient

@@ -22,6 +22,14 @@ class Recent:
         """Drop all items."""
         self._items.clear()
 
+    def known(self, key: Hashable) -> Any:
+        """The item of this key, or None."""
+        return self._items.get(key)
+
+    def drop(self, key: Hashable) -> None:
+        """Forget the item of this key."""
+        self._items.pop(key, None)
+
     def get(self, key: Hashable | None, prepare: Callable[[], Any]) -> Any:
         """The item of this key, prepared now if it is new; key None: it has no identity and is always new."""
         if key is None:

@@ -16,7 +16,8 @@ from ..settings import Settings
 from ..system.sampled import Sampled
 from ..system.unsolved import counts, unsolved
 from .motions import Diverged, Motions, batch_of
-from .plan import planned
+from .plan import RolloutPlan, planned
+from .ready import given, keep, ready_for
 from .result import Rollout, RolloutContacts, WatchedRollout
 from .stepping import Stepping
 
@@ -25,12 +26,26 @@ def rollout(
     model: Model, q: Any, v: Any, settings: Settings, threads: int | None = None, check: bool = True
 ) -> Rollout:
     """See `Robot.rollout`."""
+    arrays = given(settings, q, v)
+    key, ready = ready_for(model, arrays, settings, check)
+    if ready is not None and (result := ready(arrays, settings.memory, check)) is not None:
+        return _with_programs(result, model, settings)
+    result, plan = whole(model, q, v, settings, threads, check)
+    if key is not None:
+        keep(key, model, plan, settings, arrays)
+    return _with_programs(result, model, settings)
+
+
+def whole(
+    model: Model, q: Any, v: Any, settings: Settings, threads: int | None, check: bool
+) -> tuple[Rollout, RolloutPlan]:
+    """A rollout from the beginning, and its plan, with room for all contacts."""
     growth = 1
     while True:
         plan = planned(model, q, v, settings, check, growth=growth)
         result = _result(plan.motions, plan.arguments, settings, threads, check)
         if any(map(is_foreign, plan.arguments)) or not crowded(result.contacts):
-            return _with_programs(result, model, settings)
+            return result, plan
         growth = plan.more_room
 
 
@@ -88,12 +103,14 @@ def _with_forces(result: Rollout, motions: Motions, settings: Settings, q: Any, 
     return WatchedRollout(*result, result.events, contacts, memory=result.memory, tallies=result.tallies)
 
 
-def named_result(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
-    """The result of its arrays; e_end: that at the end."""
+def named_result(
+    motions: Motions, t: Any, q: Any, e: Any, e_end: Any, contacts: RolloutContacts | None = None
+) -> Rollout:
+    """The result of its arrays; e_end: that at the end. contacts: the report, if it is known."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
     measured = motions.stepping.tallies.size
     tallies = e_end[..., e_end.shape[-1] - count - measured : e_end.shape[-1] - count] if measured else None
-    contacts = contacts_at(motions.stepping, e_end)
+    contacts = contacts_at(motions.stepping, e_end) if contacts is None else contacts
     stepping, nv = motions.stepping, motions.stepping.model.nv
     memory = e_end[..., nv : nv + stepping.kept] if stepping.kept else None
     if not count:
