@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -193,7 +194,15 @@ def export(
     """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths.
 
     dtype: float64 (`double`) or float32 (`float`, and sinf, sqrtf and the like), for processors without doubles.
+
+    export("simulate", "fmu", path) writes the simulation as an FMU, a folder or a file .fmu, for co-simulation at fixed
+    steps as `rollout` takes them: step, integrator, elements, friction, contact, controls, torque as there; q, v: the
+    start; version "2.0" or "3.0"; kind "co-simulation", "model-exchange" (smooth models) or "both"; live: parameters;
+    sensors: names of frames, or functions (t, q, v) → numbers by name; binary=False: C sources alone; compiler: its
+    command. `.log` of what it returns says why there is no binary.
     """
+    if language == "fmu" or name == "simulate":
+        return _fmu(robot, name, language, folder, options | {"live": live}, (frame, axes, *external, dtype))
     from dalembert.backends import c
 
     quantity = find(name, f"robot {robot.name!r}")
@@ -201,6 +210,32 @@ def export(
     if language in ("cuda", *PAPER):
         raise DalembertError(f"export: files are written in 'c' only: take the text of source({name!r}, {language!r})")
     return [str(path) for path in c.write(_emitted(robot, quantity, chosen, language, dtype), os.fspath(folder))]
+
+
+def _fmu(
+    robot: Robot,
+    name: Named,
+    language: str,
+    path: str | os.PathLike[str],
+    options: dict[str, Any],
+    others: Sequence[Any],
+) -> list[str]:
+    """The simulation as an FMU; others: options of quantities, which it does not take."""
+    from dalembert.fmu import FmuSettings
+    from dalembert.fmu import export as written
+
+    if name != "simulate" or language != "fmu":
+        raise DalembertError(
+            f"export: {name!r} as {language!r}: an FMU is of 'simulate', and 'simulate' is written as 'fmu'"
+        )
+    *unused, dtype = others
+    if any(x is not None for x in unused) or np.dtype(dtype) != np.float64:
+        raise DalembertError("export: FMU: frame, axes, external and float32 are of quantities: leave them out")
+    known = [each.name for each in fields(FmuSettings)]
+    for option in options:
+        if option not in known:
+            raise unknown("option", option, known, "export: FMU")
+    return written(robot, path, FmuSettings(**options))
 
 
 def _emitted(robot: Robot, quantity: Quantity, chosen: Variant, language: str, dtype: Any) -> Any:
