@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from control.networks import INPUT, node, perceptron, save
-from dalembert import DalembertError, control, load
+from dalembert import DalembertError, control, kinds, load, quantity
 from dalembert.control import Contract, Observed
-from tolerances import ACCUMULATED, RECURSION, assert_close
+from tolerances import ACCUMULATED, RECURSION, SINGLE, SLOPE, assert_close
 
 onnx = pytest.importorskip("onnx")
 
@@ -291,3 +295,36 @@ def test_inputs_of_networks_are_checked(tmp_path):
         network(np.zeros(10), np.zeros(3))
     with pytest.raises(DalembertError, match="unknown input 'observation'"):
         network(observation=np.zeros(10))
+
+
+def test_a_policy_runs_within_an_fmu_and_its_network_as_c(arm, tmp_path):
+    path = perceptron(tmp_path / "policy.onnx", (10, 40, 2), metadata=contract_of(arm).to_metadata())
+    files = arm.export("simulate", "fmu", tmp_path / "loop.fmu", torque=control.policy(path, arm), binary=False)
+    assert files.log == ("no binary: binary=False",)
+    network = control.network(path)
+
+    def answer(robot, q: kinds.Configuration, v: kinds.Tangent):
+        return network(np.concatenate([q, v, q, v, q]))
+
+    header, source, test = arm.export(quantity(2)(answer), "c", tmp_path / "c")
+    assert "static const float" in Path(source).read_text("utf-8")
+    if shutil.which("cc"):
+        program = str(tmp_path / "check")
+        subprocess.run(["cc", "-std=c99", "-Wall", "-Werror", source, test, "-lm", "-o", program], check=True)
+        assert subprocess.run([program], capture_output=True).returncode == 0, header
+
+
+def test_single_precision_and_gradients_by_differences(arm, tmp_path):
+    path = perceptron(tmp_path / "policy.onnx", (10, 40, 2), metadata=contract_of(arm).to_metadata())
+    law = control.policy(path, arm, command=[0.7])
+    q, v = np.array([0.3, -0.4]), np.array([0.5, 0.2])
+    double, single = (arm.rollout(q.astype(t), v.astype(t), law, STEP, 40) for t in (float, np.float32))
+    assert single.q.dtype == np.float32
+    assert_close(single.q, double.q, SINGLE)
+
+    def loss(t, q, v):
+        return q @ q
+
+    gradient = arm.rollout_gradient(loss, q, v, law, STEP, 40)
+    ahead, behind = (arm.rollout(q + h * np.array([1.0, 0.0]), v, law, STEP, 40).q for h in (1e-6, -1e-6))
+    assert_close(gradient.q[0], (ahead @ ahead - behind @ behind) / 2e-6, SLOPE)

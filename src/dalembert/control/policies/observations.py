@@ -140,8 +140,8 @@ class Observations:
 
     @property
     def kept(self) -> int:
-        """Numbers of all histories, the present sample among them."""
-        return sum(e.size * e.observed.history for e in self.entries)
+        """Numbers of earlier samples in all histories."""
+        return sum(e.size * (e.observed.history - 1) for e in self.entries)
 
     def sample(self, t: Any, q: np.ndarray, v: np.ndarray, action: np.ndarray, command: Any) -> list[np.ndarray]:
         """The present numbers of each entry, scaled and clipped."""
@@ -168,23 +168,29 @@ class Observations:
         places = {"base_height": q[at + 2 : at + 3], "base_quat": q[at + 3 : at + 7]}
         return {"base_ang_vel": rates[:3], "base_lin_vel": rates[3:], **places}[kind]
 
-    def shifted(self, kept: np.ndarray, parts: list[np.ndarray]) -> np.ndarray:
-        """All histories, entry by entry and the oldest first, with a further sample."""
+    def filled(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Earlier samples that are all like this one."""
+        return np.concatenate(
+            [np.zeros(0), *(x for e, x in zip(self.entries, parts, strict=True) for _ in range(e.observed.history - 1))]
+        )
+
+    def histories(self, earlier: np.ndarray, parts: list[np.ndarray]) -> list[np.ndarray]:
+        """The history of each entry, the oldest sample first, up to this one."""
         rows, begin = [], 0
         for e, now in zip(self.entries, parts, strict=True):
-            end = begin + e.size * e.observed.history
-            rows.append(np.concatenate([kept[begin + e.size : end], now]))
+            end = begin + e.size * (e.observed.history - 1)
+            rows.append(np.concatenate([earlier[begin:end], now]))
             begin = end
-        return np.concatenate(rows)
+        return rows
 
-    def filled(self, parts: list[np.ndarray]) -> np.ndarray:
-        """Histories in which every sample is this one."""
-        return np.concatenate([np.tile(x, e.observed.history) for e, x in zip(self.entries, parts, strict=True)])
+    def remembered(self, histories: list[np.ndarray]) -> np.ndarray:
+        """What the next sample takes as earlier ones."""
+        kept = [x[e.size :] for e, x in zip(self.entries, histories, strict=True)]
+        return np.concatenate([np.zeros(0), *kept])
 
-    def stacked(self, kept: np.ndarray) -> np.ndarray:
+    def stacked(self, histories: list[np.ndarray]) -> np.ndarray:
         """The vector that the network takes."""
-        if self.contract.stack == "terms" or not self.entries:
-            return kept
-        ends = np.cumsum([e.size * e.observed.history for e in self.entries])[:-1]
-        rows = [x.reshape(self.entries[0].observed.history, -1) for x in np.split(kept, ends)]
+        if self.contract.stack == "terms" or not histories:
+            return np.concatenate([np.zeros(0), *histories])
+        rows = [x.reshape(self.entries[0].observed.history, -1) for x in histories]
         return np.concatenate(rows, axis=1).reshape(-1)

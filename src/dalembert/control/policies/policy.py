@@ -38,7 +38,8 @@ PD_PERIOD = "pd_period [s] (of the torques between answers, often the step of th
 class Policy:
     """The deviation of the targets from their offset: scale · answer, (n,) in the order of the contract's joints.
 
-    state: the last answer, all histories, whether there was a sample, and states of the network by name.
+    state: the last answer, states of the network by name; where there are histories, their earlier samples, and whether
+    there was one.
     """
 
     def __init__(self, network: Network, contract: Contract, observations: Observations, command: Any) -> None:
@@ -48,7 +49,9 @@ class Policy:
     def start(self, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
         """The state at the beginning: no answer, no history, states of the network that are 0."""
         net = {f"network {name}": np.zeros(self.network.sizes[name]) for name in self.network.states}
-        return {"answer": np.zeros(len(self.scale)), "history": np.zeros(self.observations.kept), "begun": 0.0, **net}
+        kept = self.observations.kept
+        history = {"history": np.zeros(kept), "begun": 0.0} if kept else {}
+        return {"answer": np.zeros(len(self.scale)), **history, **net}
 
     def __call__(
         self, t: Any, q: np.ndarray, v: np.ndarray, state: dict[str, Any], command: Any = None
@@ -60,11 +63,17 @@ class Policy:
                 f"{self.network}: command has {len(ordered)} numbers, expected {self.observations.command}"
             )
         parts = self.observations.sample(t, q, v, state["answer"], ordered)
-        begun, shifted = state["begun"], self.observations.shifted(state["history"], parts)
-        first = self.observations.filled(parts)
-        history = np.array([where(begun > 0.5, x, y) for x, y in zip(shifted, first, strict=True)])
-        answers, carried = self.answers(self.observations.stacked(history), state)
-        return self.scale * answers, {"answer": answers, "history": history, "begun": 0.0 * begun + 1.0, **carried}
+        earlier, kept = np.zeros(0), {}
+        if self.observations.kept:
+            first = self.observations.filled(parts)
+            earlier = np.array(
+                [where(state["begun"] > 0.5, x, y) for x, y in zip(state["history"], first, strict=True)]
+            )
+        histories = self.observations.histories(earlier, parts)
+        if self.observations.kept:
+            kept = {"history": self.observations.remembered(histories), "begun": 1.0}
+        answers, carried = self.answers(self.observations.stacked(histories), state)
+        return self.scale * answers, {"answer": answers, **kept, **carried}
 
     def answers(self, observation: np.ndarray, state: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
         """The network's answer (n,), clipped as the contract says, and its states after it."""
