@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+import struct
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +22,7 @@ ENDINGS = (".usd", ".usda", ".usdc", ".usdz")
 MAX_BYTES = 256 * 2**20  # of one file, and of what a .usdz holds: stages carry their meshes
 MAX_LAYERS = 1000  # files of one stage
 MAX_ENTRIES = 10_000  # of a .usdz
+DENSEST = 1100  # items for each byte of a section of a binary file: the most that its compression can hold
 MAX_NESTING = 500  # of braces in text
 MAGIC = {b"PXR-USDC": "crate", b"#usda": "text", b"PK\x03\x04": "package"}
 INSTALL = "USD needs OpenUSD: pip install 'dalembert[usd]'"
@@ -48,13 +52,23 @@ def open_stage(path: str | os.PathLike[str], ledger: Ledger) -> Stage:
     _check(file, str(path))
     pxr = library()
     said = pxr.UsdUtils.CoalescingDiagnosticDelegate()
-    try:
+    with errors_named(file, str(path)):
         _crawl(pxr, file, str(path))
         stage = pxr.Usd.Stage.Open(str(file))
-    except pxr.Tf.ErrorException as error:
-        raise DalembertError(f"{path}: {_reason(error)}; export the file again") from None
     _report_composition(pxr, stage, str(path), ledger)
     return Stage(stage, file, said)
+
+
+@contextmanager
+def errors_named(file: Path, label: str) -> Iterator[None]:
+    """Turn errors of USD's library, at whatever a damaged file makes it stumble, into one with a name."""
+    try:
+        yield
+    except (library().Tf.ErrorException, UnicodeError, RuntimeError, OverflowError) as error:
+        if isinstance(error, DalembertError):
+            raise
+        reason = _reason(error).removeprefix(f"{file.absolute()}:").removeprefix(f"{file}:")
+        raise DalembertError(f"{label}: {reason}; export the file again") from None
 
 
 def _check(file: Path, label: str) -> None:
@@ -80,6 +94,8 @@ def _check(file: Path, label: str) -> None:
         raise DalembertError(f"{label}: not USD: expected #usda, PXR-USDC or a .usdz package")
     if kind == "package":
         _check_package(file, label)
+    elif kind == "crate":
+        _check_crate(file.read_bytes(), label)
     elif kind == "text":
         _check_nesting(file.read_bytes(), label)
 
@@ -89,7 +105,6 @@ def _check_package(file: Path, label: str) -> None:
     try:
         with zipfile.ZipFile(file) as package:
             entries = package.infolist()
-            texts = [e for e in entries if e.filename.lower().endswith(".usda") and e.file_size <= MAX_BYTES]
             for entry in entries:
                 parts = re.split(r"[/\\]", entry.filename)
                 if entry.filename.startswith(("/", "\\")) or ".." in parts or ":" in entry.filename:
@@ -107,10 +122,33 @@ def _check_package(file: Path, label: str) -> None:
                     f"{label}: {len(entries)} files with {total} bytes, more than the {MAX_ENTRIES} files and "
                     f"{MAX_BYTES} bytes that are accepted"
                 )
-            for entry in texts:
-                _check_nesting(package.read(entry), f"{label}[{entry.filename}]")
+            for entry in entries:
+                data = package.read(entry) if entry.filename.lower().endswith(ENDINGS) else b""
+                inside = f"{label}[{entry.filename}]"
+                if data.startswith(b"PXR-USDC"):
+                    _check_crate(data, inside)
+                elif data.startswith(b"#usda"):
+                    _check_nesting(data, inside)
     except (zipfile.BadZipFile, OSError, NotImplementedError, EOFError) as error:
         raise DalembertError(f"{label}: not a .usdz package: {error}; export it again") from None
+
+
+def _check_crate(data: bytes, label: str) -> None:
+    """Raise at a binary file whose table of sections or counts cannot be: USD would make room for them first."""
+    try:
+        (start,) = struct.unpack_from("<q", data, 16)
+        (count,) = struct.unpack_from("<Q", data, start) if start >= 24 else (0,)
+        sections = [struct.unpack_from("<16sqq", data, start + 8 + 32 * k) for k in range(min(count, 64))]
+        sound = 0 < count <= 64
+        for name, at, size in sections:
+            (items,) = struct.unpack_from("<Q", data, at) if size >= 8 and at >= 0 else (0,)
+            sound &= at >= 0 and 0 <= size <= len(data) - at and items <= DENSEST * size
+            if name.startswith(b"TOKENS"):
+                sound &= struct.unpack_from("<Q", data, at + 8)[0] <= DENSEST * size
+    except struct.error:
+        sound = False
+    if not sound:
+        raise DalembertError(f"{label}: the table of its sections is damaged or cut off; export the file again")
 
 
 def _check_nesting(text: bytes, label: str) -> None:
@@ -148,8 +186,12 @@ def _crawl(pxr: Any, file: Path, label: str) -> None:
 
 def _reason(error: Exception) -> str:
     """The first thing that USD says in an error, without the places in its own source."""
-    lines = re.findall(r"in file \S+ : '(.*?)'\n?(?=\t|\Z)", str(error), flags=re.DOTALL)
-    text = " ".join((lines[0] if lines else str(error)).split())
+    try:
+        said = str(error)
+    except UnicodeError:
+        return "it holds text that is not UTF-8"
+    lines = re.findall(r"in file \S+ : '(.*?)'\n?(?=\t|\Z)", said, flags=re.DOTALL)
+    text = " ".join((lines[0] if lines else said).split())
     text = re.sub(r"parse error matching .*", "it is not USD text from there on", text)
     return re.sub(r" See the OpenUSD FAQ.*", "", text)[:300].rstrip(" '.")
 

@@ -27,7 +27,7 @@ from .choice import Scope, choose, within
 from .closing import close
 from .contacts import filtered_pairs, with_groups
 from .drives import add_drive
-from .files import open_stage
+from .files import errors_named, open_stage
 from .joints import Stated, read_joint, stacked
 from .layout import laid_out
 from .links import Frame, Link, inertia_of
@@ -65,10 +65,11 @@ def read_usd(
     ledger = Ledger()
     opened = open_stage(source, ledger)
     try:
-        stage = Source(opened.stage, opened.path, str(source), ledger)
-        sorted_prims = sort_prims(stage)
-        scope = choose(stage, sorted_prims.stock, prim)
-        model = _Reading(stage, sorted_prims, scope, base, mimic).model()
+        with errors_named(opened.path, str(source)):
+            stage = Source(opened.stage, opened.path, str(source), ledger)
+            sorted_prims = sort_prims(stage)
+            scope = choose(stage, sorted_prims.stock, prim)
+            model = _Reading(stage, sorted_prims, scope, base, mimic).model()
     finally:
         opened.diagnostics.TakeUncoalescedDiagnostics()
     return model, ledger.close(strict=strict)

@@ -118,7 +118,7 @@ class Source:
         """The value that is stated, at the first of its times; None where there is none."""
         self.read.add((str(prim.GetPath()), name))
         attribute = prim.GetAttribute(name)
-        return attribute.Get(self.time) if attribute and attribute.HasAuthoredValue() else None
+        return _value(attribute, self.time) if attribute and attribute.HasAuthoredValue() else None
 
     def numbers(self, prim: Any, name: str, count: int | None, infinite: bool = False) -> np.ndarray | None:
         """`count` numbers, or any number of them; None where nothing is stated."""
@@ -250,11 +250,20 @@ class Source:
                 name = attribute.GetName()
                 if (path, name) in self.read or name in SILENT or not PHYSICAL.match(name):
                     continue
-                if any(force in name.lower() for force in FORCES) and not IDLE.match(name) and _acts(attribute.Get()):
-                    what = f"attribute {name} = {str(attribute.Get())[:40]}, which may carry physics"
+                value = _value(attribute, self.time)
+                if any(force in name.lower() for force in FORCES) and not IDLE.match(name) and _acts(value):
+                    what = f"attribute {name} = {str(value)[:40]}, which may carry physics"
                     self.ledger.warning(self.where(prim), what, "not used")
                 else:
                     self.ledger.count(self.where(prim), f"attribute {name}", "not used")
+
+
+def _value(attribute: Any, time: Any) -> Any:
+    """The value of an attribute; None of a type that Python does not have."""
+    try:
+        return attribute.Get(time)
+    except TypeError:
+        return None
 
 
 def _acts(value: Any) -> bool:
