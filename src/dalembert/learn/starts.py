@@ -19,6 +19,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.math import clip
 from dalembert.robot import Robot
 
+from .calling import called
 from .state import base_of
 
 OUTSIDE = 1e-6  # [rad, m] beyond a limit that is rounding
@@ -68,8 +69,32 @@ def states(
     return Around(states_of(robot, spread, speed, about=about, joints=joints), about is not None)
 
 
+class Middle(Random):
+    """The middle of each range and each mean, in the place of random numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(Stream(0.0, 0.0))
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: int | None = None) -> Any:
+        """Half of low and high."""
+        return np.broadcast_to(0.5 * (np.asarray(low, float) + np.asarray(high, float)), self._shape(low, high, size))[
+            ()
+        ]
+
+    def normal(self, mean: Any = 0.0, deviation: Any = 1.0, size: int | None = None) -> Any:
+        """The mean."""
+        return np.broadcast_to(np.asarray(mean, float), self._shape(mean, deviation, size))[()]
+
+    @staticmethod
+    def _shape(a: Any, b: Any, size: int | None) -> tuple[int, ...]:
+        return np.broadcast_shapes(np.shape(a), np.shape(b), () if size is None else (size,))
+
+
 class Start:
-    """The start of episodes. q (nq,), v (nv,): the nominal one; drawn: gives traced starts."""
+    """The start of episodes. q (nq,), v (nv,): the nominal one; drawn: gives traced starts.
+
+    Of a function of random numbers the nominal start is that of the middle of all ranges.
+    """
 
     def __init__(self, robot: Robot, contact: Contact | None, reset: Any) -> None:
         reset = Around(reset, True) if isinstance(reset, States) else reset
@@ -78,8 +103,11 @@ class Start:
             raise DalembertError("Environment: reset has states of another robot")
         if isinstance(reset, Around) and reset.stated:
             self.q, self.v = np.array(reset.law.q), np.array(reset.law.v)
-        elif reset is None or callable(reset) or isinstance(reset, Around):
+        elif reset is None or isinstance(reset, Around):
             self.q, self.v = _default(robot, contact)
+        elif callable(reset):
+            answer = _answer(robot, called("reset", reset, Middle()))
+            self.q, self.v = (np.array(x, float) for x in answer)
         else:
             self.q, self.v = _state(robot, reset)
         limits = robot.limits
@@ -97,7 +125,7 @@ class Start:
         if isinstance(self.reset, Around):
             return self._around(self.reset.law, stream)
         if callable(self.reset):
-            return _answer(self.robot, self.reset(Random(stream)))
+            return _answer(self.robot, called("reset", self.reset, Random(stream)))
         return np.array(self.q), np.array(self.v)
 
     def _around(self, law: States, stream: Stream) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from dalembert.distributions.stream import PRIME, Stream
 from dalembert.graph import Function, trace
 from dalembert.math import abs as absolute
 from dalembert.math import branch, floor, logical_and, logical_or, where
+from dalembert.model import Model
 from dalembert.sim.system.system import System
 
 from .calling import condition, number, numbers
@@ -96,13 +97,20 @@ class Stepping:
         self, system: System, moved: Moved | None, q: np.ndarray, e: np.ndarray, x: Mapping[str, Any], feet: Any
     ) -> State:
         """The state s; moved: how the step came there, None after a reset; x: parts of the memory."""
-        v, nv = system.layout.velocity(e), system.model.nv
-        still = np.zeros(nv)
-        joints = self.drive.joints
+        v, still = system.layout.velocity(e), np.zeros(system.model.nv)
+        if moved is None:
+            return self.seen(system.model, q, v, still, still, x, feet)
+        acceleration = (v - moved.before) * (1.0 / self.physics.step)
+        return self.seen(system.model, q, v, moved.tau, acceleration, x, feet)
+
+    def seen(
+        self, model: Model, q: np.ndarray, v: np.ndarray, tau: Any, acceleration: Any, x: Mapping[str, Any], feet: Any
+    ) -> State:
+        """The state s of its numbers."""
+        joints, x = self.drive.joints, {name: plain(part) for name, part in x.items()}
+        q, v, tau, acceleration = map(plain, (q, v, tau, acceleration))
         numbers = {
-            "t": x["steps"][0] * self.parts.period,
-            "q": q, "v": v, "tau": still if moved is None else moved.tau,
-            "acceleration": still if moved is None else (v - moved.before) * (1.0 / self.physics.step),
+            "t": x["steps"][0] * self.parts.period, "q": q, "v": v, "tau": tau, "acceleration": acceleration,
             "action": x["action"], "previous": x["previous"], "start": x["start"],
             "command": Command.of(x["command"], self.command_sizes),
             "joints": q[joints.q] - self.drive.home, "joint_rates": v[joints.v],
@@ -112,7 +120,7 @@ class Stepping:
             "sensors": lambda s: {name: numbers_of(name, function, s) for name, function in self.parts.sensors.items()},
             "parameters": lambda s: self.randomization.split(x["own"]),
         }
-        return State(system.model, numbers, tables)
+        return State(model, numbers, tables)
 
     # ---- a reset
 
@@ -154,6 +162,15 @@ class Stepping:
         """The state of the nominal start on floats, from which sizes follow."""
         return self.first(np.zeros(2), 0.0, 0.0, np.zeros(2))[1]
 
+    def looked(self, x: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Observations by group of one environment that has just begun, from its memory on numbers."""
+        n, names = self.drive.size, self.parts.feet.names
+        system, _ = self.physics.of_each(x["own"])
+        feet = {name: Foot(np.zeros(3), 0.0, 0.0, 0.0, 0.0) for name in names}
+        s = self.state(system, None, x["q"], x["e"], {**x, "previous": np.zeros(n)}, feet)
+        groups, _ = self.parts.observing.first(s, Stream(*x["stream"]))
+        return {group: np.asarray(row, float) for group, row in groups.items()}
+
     # ---- a control step
 
     def stepped(self, x: Mapping[str, Any], action: np.ndarray) -> tuple[dict[str, Any], Any, dict[str, Any]]:
@@ -165,7 +182,8 @@ class Stepping:
         acting, queue = self._late(action, x["queue"], x["lag"][0])
         moved = self.physics.moved(x["q"], x["e"], acting, x["own"])
         q, e, system = moved.q, moved.e, moved.system
-        feet, air, touched = self._feet(moved, x)
+        forces = parts.feet.forces(system, q, e, self.physics.step)
+        feet, air, touched = self.feet_after(forces, x)
         after = x | {"q": q, "e": e, "steps": np.array([steps], object), "action": action, "queue": queue}
         after |= {"air": air, "touched": touched}
         s = self.state(system, moved, q, e, after | {"previous": x["action"]}, feet)
@@ -225,9 +243,10 @@ class Stepping:
             acting = np.array([where(lag >= k + 0.5, r, a) for r, a in zip(rows[k], acting, strict=True)], object)
         return acting, np.concatenate([action, queue[:-n]])
 
-    def _feet(self, moved: Moved, x: Mapping[str, Any]) -> tuple[dict[str, Foot], np.ndarray, np.ndarray]:
-        """Feet after a step, their times in the air and on the ground, and whether they touch."""
-        forces = self.parts.feet.forces(moved.system, moved.q, moved.e, self.physics.step)
+    def feet_after(
+        self, forces: Mapping[str, np.ndarray], x: Mapping[str, Any]
+    ) -> tuple[dict[str, Foot], np.ndarray, np.ndarray]:
+        """Feet after a step with these forces, their times in the air and on the ground, and whether they touch."""
         count, period = len(forces), self.parts.period
         air, ground = x["air"][:count], x["air"][count:]
         feet, airs, grounds, touched = {}, [], [], []
@@ -333,6 +352,13 @@ def _replaced(values: np.ndarray, begin: int, fresh: np.ndarray, now: Any) -> np
 
 def _length(law: Distribution) -> int:
     return 1 if law.size is None else law.size
+
+
+def plain(x: Any) -> Any:
+    """An array of Python's floats as one of NumPy's; traced ones as they are."""
+    if isinstance(x, np.ndarray) and x.dtype == object and not any(hasattr(y, "__traced__") for y in x.ravel()):
+        return x.astype(float)
+    return x
 
 
 def stream_of(draw: Draw, fresh: Stream, lasting: Stream) -> Stream:

@@ -74,6 +74,7 @@ class Vector:
         self.action_space = batch(self.single_action_space, n)
         self._growth, self._ready = 1, False
         self._prepare(env.stepping)
+        self.seed = seed
         self._seeded(seed)
 
     # ---- programs and memory
@@ -103,6 +104,20 @@ class Vector:
 
     def _part(self, name: str) -> np.ndarray:
         return self._x[:, self._layout.places[name]]
+
+    @property
+    def ready(self) -> bool:
+        """Whether the environments have begun."""
+        return self._ready
+
+    @property
+    def steps_done(self) -> np.ndarray:
+        """Control steps (n,) that each environment has done in its episode; may be set, to spread time limits."""
+        return self._part("steps")[:, 0].copy()
+
+    @steps_done.setter
+    def steps_done(self, steps: Any) -> None:
+        self._part("steps")[:, 0] = np.floor(np.asarray(steps, float))
 
     def _seeded(self, seed: Any) -> None:
         """Episodes begin from the first one of a seed, or of one seed for each environment."""
@@ -283,6 +298,16 @@ class Vector:
             views[name] = self._part("command")[:, begin : begin + size]
             begin += size
         return views
+
+    def looked(self) -> dict[str, np.ndarray]:
+        """Observations by group right after a reset, of the memory as it is now: after a change of `commands`."""
+        parts = self._layout.parts(self._x)
+        rows = [self._stepping.looked({name: x[k] for name, x in parts.items()}) for k in range(self.num_envs)]
+        return {group: np.array([row[group] for row in rows]) for group in self._last}
+
+    def go_on(self) -> None:
+        """Let environments that are done go on with the same episode, where autoreset is "disabled"."""
+        self._part("over")[:] = 0.0
 
     def render(self) -> None:
         """Nothing: `learn.replay` shows an environment."""
