@@ -11,6 +11,7 @@ from tolerances import ACCUMULATED, ITERATED, SINGLE, assert_close
 
 pytest.importorskip("gymnasium")
 START = np.array([0.2])
+SINKS = 2e-3  # [m] by which MuJoCo's soft contacts give way under a leg
 
 
 def environment(**settings):
@@ -82,7 +83,7 @@ def test_the_twin_of_a_robot_on_the_ground_stands_alike():
     env = crawler_environment(reset=None, events=[learn.push(every=0.1, speed=0.5)])
     twin = learn.mujoco_twin(env, None, seconds=1.0)
     height = [played.q[0, -1, 2] for played in (twin.here, twin.mujoco)]
-    assert abs(height[0] - height[1]) < 2e-3
+    assert abs(height[0] - height[1]) < SINKS
     assert np.isinf([twin.here.ended, twin.mujoco.ended]).all()
     assert "forward" in str(twin)
 

@@ -20,96 +20,37 @@ from .task import Task
 SPEED = 1.0  # [m/s] that is asked
 
 
+LINKS = (  # name, parent, joint, origin z [m], mass [kg], centre (3,) [m], radius of gyration (3,) [m], range, effort
+    ("thigh", "trunk", "hip", 0.0, 2.5, (0.0, 0.0, -0.2), (0.12, 0.12, 0.04), (-1.5, 1.0), 120.0),
+    ("shank", "thigh", "knee", -0.4, 1.5, (0.0, 0.0, -0.2), (0.12, 0.12, 0.03), (0.0, 2.5), 120.0),
+    ("foot", "shank", "ankle", -0.4, 1.0, (0.05, 0.0, 0.0), (0.03, 0.08, 0.08), (-1.2, 1.2), 60.0),
+)
+BALLS = (  # body, radius [m], centre [m]
+    ("trunk", 0.06, (0, 0, 0.35)),
+    ("shank", 0.05, (0, 0, 0)),
+    ("foot", 0.05, (-0.08, 0, 0)),
+    ("foot", 0.05, (0.18, 0, 0)),
+)
+
+
 def hopper() -> Robot:
-    """A trunk that moves in a plane, with a thigh, a shank and a foot: 3 + 3 freedoms, 10.5 kg, 1.2 m."""
+    """A trunk that moves in a plane, with a thigh, a shank and a foot: 3 + 3 freedoms, 10 kg, 1.2 m."""
     b = ModelBuilder("hopper")
-
-    def rod(mass: float, length: float, radius: float) -> np.ndarray:
-        across = mass * (length**2 / 12 + radius**2 / 4)
-        return np.diag([across, across, 0.5 * mass * radius**2])
-
+    light = {"mass": 1e-3, "inertia": 1e-6 * np.eye(3)}
+    b.add_body("carriage", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), **light)
+    b.add_body("lift", parent="carriage", joint="prismatic", joint_name="z", axis=(0, 0, 1), **light)
     b.add_body(
-        "carriage",
-        parent="world",
-        joint="prismatic",
-        joint_name="x",
-        axis=(1, 0, 0),
-        mass=1e-3,
-        inertia=1e-6 * np.eye(3),
-    )
-    b.add_body(
-        "lift",
-        parent="carriage",
-        joint="prismatic",
-        joint_name="z",
-        axis=(0, 0, 1),
-        mass=1e-3,
-        inertia=1e-6 * np.eye(3),
-    )
-    b.add_body(
-        "trunk",
-        parent="lift",
-        joint="continuous",
-        joint_name="pitch",
-        axis=(0, 1, 0),
-        mass=5.0,
-        com=(0, 0, 0.15),
-        inertia=rod(5.0, 0.4, 0.06),
-    )
-    b.add_geometry(Sphere(0.06), body="trunk", role="collision", xyz=(0, 0, 0.35))
-    b.add_body(
-        "thigh",
-        parent="trunk",
-        joint="revolute",
-        joint_name="hip",
-        axis=(0, 1, 0),
-        mass=2.5,
-        com=(0, 0, -0.2),
-        inertia=rod(2.5, 0.4, 0.05),
-        lower=-1.5,
-        upper=1.0,
-        effort_limit=120.0,
-        velocity_limit=20.0,
-        damping=0.5,
-        armature=0.02,
-    )
-    b.add_body(
-        "shank",
-        parent="thigh",
-        joint="revolute",
-        joint_name="knee",
-        axis=(0, 1, 0),
-        xyz=(0, 0, -0.4),
-        mass=1.5,
-        com=(0, 0, -0.2),
-        inertia=rod(1.5, 0.4, 0.04),
-        lower=0.0,
-        upper=2.5,
-        effort_limit=120.0,
-        velocity_limit=20.0,
-        damping=0.5,
-        armature=0.02,
-    )
-    b.add_geometry(Sphere(0.05), body="shank", role="collision")
-    b.add_body(
-        "foot",
-        parent="shank",
-        joint="revolute",
-        joint_name="ankle",
-        axis=(0, 1, 0),
-        xyz=(0, 0, -0.4),
-        mass=1.0,
-        com=(0.05, 0, 0),
-        inertia=np.diag([1e-3, 6e-3, 6e-3]),
-        lower=-1.2,
-        upper=1.2,
-        effort_limit=60.0,
-        velocity_limit=20.0,
-        damping=0.5,
-        armature=0.02,
-    )
-    b.add_geometry(Sphere(0.05), body="foot", role="collision", xyz=(-0.08, 0, 0))
-    b.add_geometry(Sphere(0.05), body="foot", role="collision", xyz=(0.18, 0, 0))
+        "trunk", parent="lift", joint="continuous", joint_name="pitch", axis=(0, 1, 0), mass=5.0, com=(0, 0, 0.15),
+        inertia=5.0 * np.diag([0.014, 0.014, 0.002]),
+    )  # fmt: skip
+    for name, parent, joint, z, mass, com, radii, (lower, upper), effort in LINKS:
+        b.add_body(
+            name, parent=parent, joint="revolute", joint_name=joint, axis=(0, 1, 0), xyz=(0, 0, z), mass=mass, com=com,
+            inertia=mass * np.diag(np.square(radii)), lower=lower, upper=upper, effort_limit=effort,
+            velocity_limit=20.0, damping=0.5, armature=0.02,
+        )  # fmt: skip
+    for body, radius, place in BALLS:
+        b.add_geometry(Sphere(radius), body=body, role="collision", xyz=place)
     b.add_keyframe("start", {"z": [0.82], "hip": [-0.35], "knee": [0.7], "ankle": [-0.35]})
     return b.build()
 
