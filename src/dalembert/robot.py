@@ -390,10 +390,10 @@ class Robot:
     raycast = simulation.raycast
     stops = simulation.stops
     stepper = simulation.stepper
-    rollout, prepare_rollout = simulation.rollout, rollouts.prepare_rollout
+    rollout, prepare_rollout = rollouts.rollout, rollouts.prepare_rollout
     step_advice = simulation.step_advice
     close_loops = closing.close_loops
-    rollout_gradient = simulation.rollout_gradient
+    rollout_gradient = rollouts.rollout_gradient
     optimal_control = optimal.optimal_control
     study = studies.study
     view, render, video = viewing.view, viewing.render, viewing.video

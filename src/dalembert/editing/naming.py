@@ -67,6 +67,7 @@ def renamed(
     plan.joint_force_limits = [
         limits._replace(joint=joints.get(limits.joint, limits.joint)) for limits in plan.joint_force_limits
     ]
+    plan.sensors = [one.renamed(links, joints, one.name) for one in plan.sensors]
     plan.groups = [Group(name, tuple(joints.get(joint, joint) for joint in each)) for name, each in plan.groups]
     plan.keyframes = [
         replace(one, joints=tuple(replace(part, joint=joints.get(part.joint, part.joint)) for part in one.joints))

@@ -14,6 +14,7 @@ from dalembert.model import plan as plan_of
 from dalembert.model.assembly import Link, Place
 from dalembert.model.groups import Group
 from dalembert.model.joints import Fixed
+from dalembert.model.sensors import Sensor
 from dalembert.model.values import inertia_from, placement_from
 from dalembert.spatial import Pose
 
@@ -135,6 +136,12 @@ def exclude(plan: LinkPlan, pairs: Sequence[tuple[str, str]]) -> Change:
     return Change(plan, what, "neither checked for collision nor in contact", energy=1.0)
 
 
+def _sensors_of(added: LinkPlan, prefix: str, taken: set[str]) -> list[Sensor]:
+    """Sensors under a prefix, but for those of its world and those whose names are taken."""
+    named = [replace(one, name=prefix + one.name) for one in added.sensors if WORLD not in (one.frame, one.reference)]
+    return [one for one in named if one.name not in taken]
+
+
 def _named_anew(groups: Sequence[Group], prefix: str, taken: set[str]) -> list[Group]:
     """Groups under a prefix, but for those whose names are taken."""
     named = [group._replace(name=prefix + group.name) for group in groups]
@@ -180,11 +187,11 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     plan.places |= added.places
     plan.mimics |= added.mimics
     taken = {actuator.name for actuator in plan.actuators}
-    for one in added.actuators:
-        name = prefix + one.name
+    for name, one in ((prefix + one.name, one) for one in added.actuators):
         plan.actuators.append(replace(one, name=f"{root}_{name}" if name in taken else name))
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
+    plan.sensors += _sensors_of(added, prefix, {one.name for one in plan.sensors})
     plan.groups += _named_anew(added.groups, prefix, {group.name for group in plan.groups})
     soft = added.mujoco and added.mujoco.prefixed(prefix)
     plan.mujoco = plan.mujoco.joined(soft) if plan.mujoco else soft

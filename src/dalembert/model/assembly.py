@@ -21,6 +21,7 @@ from .joints.joint import snapped
 from .keyframes import Keyframe
 from .model import Body, Model, Part
 from .mujoco import Mujoco
+from .sensors import Sensor
 from .surroundings import Surroundings
 
 WORLD = "world"
@@ -78,6 +79,7 @@ def assemble(
     groups: Iterable[Group] = (),
     surroundings: Surroundings | None = None,
     mujoco: Mujoco | None = None,
+    sensors: Iterable[Sensor] = (),
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     bodies, carrier = _numbered(links)
@@ -95,9 +97,8 @@ def assemble(
     closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
     closed += equations
     kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions), tuple(groups)
-    return Model(
-        name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings(), mujoco
-    )
+    around = surroundings or Surroundings()
+    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, around, mujoco, tuple(sensors))
 
 
 def _numbered(links: Mapping[str, Link]) -> tuple[list[Body], dict[str, tuple[int, Pose]]]:

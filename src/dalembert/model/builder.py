@@ -22,6 +22,7 @@ from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .keyframes import Keyframe, keyframe
 from .model import Model
 from .mujoco import Mujoco
+from .sensors import Sensor
 from .surroundings import Compensation, Medium, Surroundings
 from .values import ORIGIN, inertia_from, joint_type, placement_from, vector
 
@@ -50,6 +51,7 @@ class ModelBuilder:
         self._joint_force_limits: list[JointForceLimits] = []
         self._exclusions: list[tuple[str, str]] = []
         self._groups: list[Group] = []
+        self._sensors: list[Sensor] = []
         self._surroundings = Surroundings()
         self._mujoco: Mujoco | None = None
 
@@ -308,6 +310,11 @@ class ModelBuilder:
                 raise unknown("joint", joint, self._joints, where)
         self._groups.append(Group(name, tuple(joints)))
 
+    def add_sensor(self, sensor: Sensor) -> None:
+        """Add a sensor of a frame, joint or actuator added before."""
+        sensor.check({one.name for one in self._sensors}, self._frames, self._joints)
+        self._sensors.append(sensor)
+
     def has_joint(self, name: str) -> bool:
         """Whether a moving joint has that name."""
         return name in self._joints and self._joints[name].nv > 0
@@ -345,6 +352,7 @@ class ModelBuilder:
             self._groups,
             self._surroundings,
             self._mujoco,
+            self._sensors,
         )
 
     def coupled(self, joint: str) -> Coupled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +21,7 @@ from .joints import Fixed, Mimic
 from .keyframes import Keyframe
 from .model import Body, Model
 from .mujoco import Mujoco
+from .sensors import Sensor
 from .surroundings import Surroundings
 
 
@@ -46,6 +47,7 @@ class LinkPlan:
     groups: list[Group]
     surroundings: Surroundings
     mujoco: Mujoco | None = None
+    sensors: list[Sensor] = field(default_factory=list)
 
     @property
     def base(self) -> Link:
@@ -105,6 +107,7 @@ class LinkPlan:
             joint_force_limits=list(self.joint_force_limits),
             exclusions=list(self.exclusions),
             groups=list(self.groups),
+            sensors=list(self.sensors),
         )
 
     def builder(self) -> ModelBuilder:
@@ -125,6 +128,7 @@ class LinkPlan:
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
         builder._surroundings = self.surroundings.kept(self.links.keys())
         builder._mujoco = self.mujoco and self.mujoco.kept({*frames, WORLD}, joints)
+        builder._sensors.extend(one for one in self.sensors if one.has_place(frames, joints))
         for group in self.groups:
             builder._groups.append(Group(group.name, tuple(joint for joint in group.joints if joint in joints)))
         for one in self.keyframes:
@@ -161,6 +165,7 @@ def plan(model: Model) -> LinkPlan:
         list(model.groups),
         model.surroundings,
         model.mujoco,
+        list(model.sensors),
     )
     return LinkPlan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 

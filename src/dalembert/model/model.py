@@ -22,6 +22,7 @@ from .joints import Free, Joint
 from .keyframes import Keyframe
 from .mujoco import Mujoco
 from .parts import with_parameters
+from .sensors import Sensor
 from .surroundings import Surroundings
 
 EFFECTS = {  # of joints, and their fields
@@ -85,6 +86,7 @@ class Model:
     groups: tuple[Group, ...] = field(default=(), metadata=SHOWN)  # of joints, by name
     surroundings: Surroundings = field(default_factory=Surroundings, metadata=SHOWN)  # they act in simulations
     mujoco: Mujoco | None = field(default=None, metadata=SHOWN)  # of an MJCF file, for contacts of that model
+    sensors: tuple[Sensor, ...] = field(default=(), metadata=SHOWN)  # what `run.sensors` reads
 
     def __post_init__(self) -> None:
         freeze(self)

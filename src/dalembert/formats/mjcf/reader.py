@@ -19,6 +19,7 @@ from .closures import active, add_closures, couple
 from .compile import Compiled, compiled
 from .extras import report_extras
 from .geometry import add_exclusions, add_geometry
+from .sensors import add_sensors
 from .softness import add_softness
 from .source import read_source
 from .surroundings import add_surroundings
@@ -74,6 +75,7 @@ def _build(mjcf: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mode
         add_actuators(mjcf, builder, names, ledger)
         add_keyframes(mjcf, builder, names, ledger)
         add_surroundings(mjcf, builder, names)
+        add_sensors(mjcf, builder, names, ledger)
         add_softness(mjcf, builder, equalities, names, ledger)
         model = builder.model()
     except DalembertError as error:

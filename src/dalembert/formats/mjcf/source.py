@@ -1,7 +1,8 @@
 """The text of an MJCF file before MuJoCo's compiler sees it: includes put in place, sizes bounded, lines remembered.
 
-Elements that carry no dynamics (sensors, cameras, textures, …) are counted in the ledger and left out, so that nothing
-hostile or missing in them can do harm. All others are rewritten, one tag per line: a line number names its element.
+Elements that carry no dynamics (cameras, textures, …) are counted in the ledger and left out, so that nothing hostile
+or missing in them can do harm; sensors are read by `sensors`. All others are rewritten, one tag per line: a line number
+names its element.
 """
 
 from __future__ import annotations
@@ -37,14 +38,13 @@ LEFT_OUT = {
     "visual": "settings of the renderer",
     "statistic": "settings of the renderer",
     "custom": "user data",
-    "sensor": "it carries no dynamics",
     "texture": "it carries no dynamics",
     "skin": "it carries no dynamics",
     "camera": "it carries no dynamics",
     "light": "it carries no dynamics",
     "layer": "it carries no dynamics",
 }
-GROUPS = {"visual", "custom", "sensor"}  # their children are counted, not they themselves
+GROUPS = {"visual", "custom"}  # their children are counted, not they themselves
 COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "params"}
 DEFORMABLE = {"flexcomp", "flex", "composite"}
 NAMES = {
@@ -68,6 +68,7 @@ class Source:
     elements: list[Place] = field(default_factory=list)  # each once, in the order of the text
     included: set[Path] = field(default_factory=set)
     keys: list[Place] = field(default_factory=list)  # of <keyframe>, withheld from MuJoCo's compiler
+    sensors: list[Place] = field(default_factory=list)  # likewise
 
     @property
     def text(self) -> str:
@@ -129,6 +130,9 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
         return
     if tag == "keyframe" and depth > 0:
         source.keys += [(document, one) for one in children(element) if tag_of(one) == "key"]
+        return
+    if tag == "sensor" and depth > 0:
+        source.sensors += [(document, one) for one in children(element)]
         return
     if tag in LEFT_OUT and depth > 0:
         for one in list(children(element)) if tag in GROUPS else [element]:

@@ -104,6 +104,8 @@ def _report(model: Model, ending: str, losses: Losses) -> None:
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
         for a, b in model.exclusions:
             losses.note("pair", f"{a}, {b}", f"{LANGUAGES[ending]} has no pairs that never touch", "left out")
+    for sensor in model.sensors:
+        losses.note("sensor", sensor.name, "sensors are not written", "left out")
     stated = [body.joint.name for body in model.bodies if body.joint.motor is not None]
     for name in stated if ending != ".urdf" else ():
         losses.note("joint", name, f"{LANGUAGES[ending]} cannot say of a joint whether it has a motor", "left out")

@@ -23,6 +23,7 @@ from dalembert.model import Model
 from ..failure import FASTEST
 from ..settings import Settings
 from ..system.sampled import Sampled
+from .accelerations import Later
 from .live import check_values
 from .memory import remembered
 from .motions import Motions
@@ -91,13 +92,19 @@ class Ready:
             if check and not (_below(self._e, FASTEST) and _below(self._q, np.inf)):
                 return None
             q, e = (x.reshape(*self.batch, *x.shape[1:]) for x in (self._q.copy(), self._e.copy()))
+            inputs = list(self._views.values())
         end = e[..., -1, :]
         contacts = None if self._report is None else self._report(end, check)
         if crowded(contacts):
             return None
         if self.settings.every is None:
-            return named_result(self.motions, self.motions.steps * self.motions.step, q[..., 0, :], end, end, contacts)
-        return named_result(self.motions, self._t.copy(), q, e, end, contacts)
+            q, t = q[..., 0, :], self.motions.steps * self.motions.step
+            result = named_result(self.motions, t, q, end, end, contacts)
+            result._later = Later(self.motions, inputs, q, end, recorded=False)
+            return result
+        result = named_result(self.motions, self._t.copy(), q, e, end, contacts)
+        result._later = Later(self.motions, inputs, q, e, recorded=True)
+        return result
 
     def _can_start(self, arrays: dict[str, np.ndarray]) -> bool:
         """Whether the arguments need no error and no warning."""

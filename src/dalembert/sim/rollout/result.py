@@ -26,6 +26,14 @@ class Rollout(NamedTuple):
     v: Any
 
     @property
+    def a(self) -> Any:
+        """Accelerations (…, n, nv) at the recorded states, or (…, nv): the mean over the step that follows each.
+
+        Computed when they are asked for, of NumPy arrays, from q and v as they are then.
+        """
+        raise DalembertError("rollout: a: only rollouts of NumPy arrays that were not copied have accelerations")
+
+    @property
     def events(self) -> Any:
         """None: no events were watched for."""
         return None
@@ -130,6 +138,12 @@ class WatchedRollout(Rollout):
     _programs: Callable[..., list[Unsolved]] | None
     _memory: Any
     _tallies: Any
+    _later: Callable[[], np.ndarray] | None = None
+
+    @property
+    def a(self) -> Any:
+        """See `Rollout.a`."""
+        return super().a if self._later is None else self._later()
 
     @property
     def unsolved(self) -> dict[str, np.ndarray]:

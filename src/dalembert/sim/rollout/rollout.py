@@ -15,6 +15,7 @@ from dalembert.model import Model
 from ..settings import Settings
 from ..system.sampled import Sampled
 from ..system.unsolved import counts, unsolved
+from .accelerations import Later
 from .motions import Diverged, Motions, batch_of
 from .plan import RolloutPlan, planned
 from .ready import given, keep, ready_for
@@ -55,7 +56,10 @@ def _with_programs(result: Rollout, model: Model, settings: Settings) -> Rollout
     if not (callable(law) or isinstance(law, Sampled)) or not counts():
         return result
     programs = partial(unsolved, model, law)
-    return WatchedRollout(*result, result.events, result.contacts, programs, result.memory, result.tallies)
+    return after(
+        result,
+        WatchedRollout(*result, result.events, result.contacts, programs, result.memory, result.tallies),
+    )
 
 
 def _result(motions: Motions, inputs: list[Any], settings: Settings, threads: int | None, check: bool) -> Rollout:
@@ -85,11 +89,15 @@ def _result(motions: Motions, inputs: list[Any], settings: Settings, threads: in
     if last:
         q, e = q[..., 0, :], e[..., 0, :]
         result = named_result(motions, motions.steps * motions.step, q, e, e)
+        if not foreign:
+            result._later = Later(motions, inputs, q, e, recorded=False)
         return _with_forces(result, motions, settings, q, e)
     count = motions.count
     t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
     every = slice(None) if settings.forces == "every" else -1
     result = named_result(motions, t, q, e, e[..., -1, :])
+    if not foreign:
+        result._later = Later(motions, inputs, q, e, recorded=True)
     return _with_forces(result, motions, settings, q[..., every, :], e[..., every, :])
 
 
@@ -100,12 +108,19 @@ def _with_forces(result: Rollout, motions: Motions, settings: Settings, q: Any, 
     from .forces import with_forces
 
     contacts = with_forces(result.contacts, motions, q, e)
-    return WatchedRollout(*result, result.events, contacts, memory=result.memory, tallies=result.tallies)
+    forced = WatchedRollout(*result, result.events, contacts, memory=result.memory, tallies=result.tallies)
+    return after(result, forced)
+
+
+def after(result: Rollout, other: WatchedRollout) -> WatchedRollout:
+    """The other result, which has the accelerations of this one."""
+    other._later = getattr(result, "_later", None)
+    return other
 
 
 def named_result(
     motions: Motions, t: Any, q: Any, e: Any, e_end: Any, contacts: RolloutContacts | None = None
-) -> Rollout:
+) -> WatchedRollout:
     """The result of its arrays; e_end: that at the end. contacts: the report, if it is known."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
     measured = motions.stepping.tallies.size
@@ -114,8 +129,7 @@ def named_result(
     stepping, nv = motions.stepping, motions.stepping.model.nv
     memory = e_end[..., nv : nv + stepping.kept] if stepping.kept else None
     if not count:
-        plain = memory is None and tallies is None
-        return Rollout(t, q, v) if plain else WatchedRollout(t, q, v, None, contacts, memory=memory, tallies=tallies)
+        return WatchedRollout(t, q, v, None, contacts, memory=memory, tallies=tallies)
     marks = e_end[..., -count:]
     namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
     times = namespace.where(marks < 0.0, np.nan, marks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,8 @@ class Run:
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
     pictures: Callable[..., Any] | None = field(default=None, repr=False)  # draws the run, likewise
     subject: Robot | None = field(default=None, repr=False)  # the robot, if it is at hand
+    accelerations: Callable[[], np.ndarray] | None = field(default=None, repr=False)  # computes `a`
+    sensed: Callable[[Any], dict[str, np.ndarray]] | None = field(default=None, repr=False)  # computes `sensors`
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -77,6 +80,24 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """Accelerations (n, nv) at the times of the run, under all that acts; computed when they are asked for.
+
+        With rigid contact, and where joints stick, the mean over the step that follows. A loaded run has none.
+        """
+        if self.accelerations is None:
+            raise DalembertError(f"a: this run of {self.robot!r} was loaded, and files of runs hold no accelerations")
+        return self.accelerations()
+
+    @cached_property
+    def sensors(self) -> dict[str, np.ndarray]:
+        """Readings (n,) or (n, k) of the sensors of the robot's file, by name; computed when they are asked for.
+
+        Kinds, axes and signs are MuJoCo's, without noise. {}: the file has none. A loaded run has none.
+        """
+        return {} if self.sensed is None else self.sensed(self)
 
     def audit(self) -> EnergyAudit:
         """How well the energy adds up, in words: what the residual means, and which step or integrator would do."""

@@ -33,6 +33,7 @@ from ..system.unsolved import counts, remarks
 from .advice import why_and_what
 from .chatter import Chatter
 from .compiled import Programs, programs
+from .derived import derived
 from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
@@ -361,8 +362,7 @@ class _Simulation:
         return np.array([self._command(State(*row)) for row in zip(t, q, e, strict=True)])
 
     def _result(self, recorder: Recorder, unfinished: str = "") -> Run:
-        system = self.compiled.system
-        t, q, e, u = recorder.arrays()
+        system, (t, q, e, u) = self.compiled.system, recorder.arrays()
         if self.drive.called and not self.held:
             u = self._called(t, q, e)
         observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
@@ -373,8 +373,7 @@ class _Simulation:
         ledger = EnergyLedger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
         contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
-        touched = [] if contacts is None else contacts.log
-        log = [*self.log, *self.instants.remarks, *touched]
+        log = [*self.log, *self.instants.remarks, *([] if contacts is None else contacts.log)]
         log += remarks(system.model, self.law, self.counts, t, q, v)
         log += held_at_the_end(system, e) if self.drive.function else []
         log += [*beyond_limits(system.model, system.elements, t, q, v, tau), *([unfinished] if unfinished else [])]
@@ -397,4 +396,5 @@ class _Simulation:
             system.model.freedom_units,
             contacts=contacts,
             unfinished=unfinished,
+            **derived(self.compiled, t, q, e, u, self.settings["step"]),
         )

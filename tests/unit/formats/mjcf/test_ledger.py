@@ -112,7 +112,7 @@ INFOS = {
     ),
     "sensor": (
         mujoco(after='<sensor><jointpos joint="nobody"/></sensor>'),
-        "6 <jointpos>: element of <sensor>; passed over",
+        "6 <jointpos>: <jointpos> sensor: there is no joint 'nobody'; left out",
     ),
     "keyframe": (mujoco(after='<keyframe><key qpos="1"/></keyframe>'), "6 <key>: keyframe 'key0' has 1 and 2 numbers"),
     "camera": (mujoco('<camera name="c"/><geom size="1"/>' + ARM), "<camera name='c'>: <camera>; passed over"),
