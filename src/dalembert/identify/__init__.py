@@ -4,6 +4,7 @@ from dalembert.logs import JointSensors, MotorSide
 
 from .base import BaseParameters, base_parameters
 from .checks import LogError
+from .chosen import ChosenFit
 from .delays import Delays, delays
 from .doubt import Doubt
 from .excitation import Excitation, excitation
@@ -17,6 +18,7 @@ from .validation import Validation
 
 __all__ = [
     "BaseParameters",
+    "ChosenFit",
     "Delays",
     "Doubt",
     "DriveGains",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from .compression import Compressed, Samples, compress, triangle
 from .doubt import Doubt
 from .fitted import Fit, Log, samples_of
 from .hulls import Extent, extent, hull_bounds
+
+if TYPE_CHECKING:
+    from .chosen import ChosenFit
 
 METHODS = ("least-squares", "weighted", "total", "instrumental", "physical", "simulation")
 # Strength of the prior in units of the noise: of whole bodies, and of their masses alone, which motions hardly show.
@@ -32,7 +36,67 @@ BEYOND = 1e-3  # [m]: by which a centre of mass is outside the shapes, to be tol
 KEPT = 1e-3  # relative error of a fixed or tied parameter that counts as kept
 
 
+@overload
 def fit(
+    robot: Robot,
+    log: Any,
+    *,
+    parameters: Sequence[str],
+    bounds: Mapping[str, Sequence[float]] | None = None,
+    start: Mapping[str, float] | None = None,
+    **options: Any,
+) -> ChosenFit: ...
+@overload
+def fit(robot: Robot, log: Log | Sequence[Log] | Iterator[Log], *, parameters: None = None, **options: Any) -> Fit: ...
+def fit(
+    robot: Robot,
+    log: Any,
+    *,
+    parameters: Sequence[str] | None = None,
+    bounds: Mapping[str, Sequence[float]] | None = None,
+    start: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Fit | ChosenFit:
+    """The parameters of a robot from one log or several, or from an iterator of pieces, each seen once and not kept.
+
+    friction: terms to find, of "viscous", "coulomb", "stribeck", "offset"; rotor: reflected rotor inertia; springs:
+    joint stiffness. What is not found keeps the robot's own value.
+    method: "least-squares", "weighted" (by each joint's noise), "total" (errors in the regressor as well),
+    "instrumental" (with the motion that was asked for, `reference`, sampled like the log, as instrument: noise of the
+    measured motion does not bias it): values that explain the log, which bodies may not be able to have; "physical":
+    ones that bodies can have, near the file's where the data do not tell; "simulation": such that simulated motions
+    follow the log, started from "physical".
+    prior: "entropic" (divergence of bodies, independent of units and axes) or "quadratic"; strength: of the prior.
+    fixed: parameter → value; tied: groups of parameters that are equal, as of a left and a right arm.
+    check: refuse a log that makes no sense (LogError says why).
+
+    parameters: instead of all, some by name: "elbow.armature", ".damping", ".friction", ".stiffness" of a joint,
+    "tool.mass", ".com.x", ".com.y", ".com.z" of a body, "payload" and "contact_friction". They are found by simulation
+    from logs of positions q and of tau or `controls`, objects or dicts with t, q and either (each row held until the
+    next); noise of positions does not bias them. A mass scales its body's inertia with it. bounds: {name: (low, high)},
+    by default 0 and more for what cannot be negative; start: {name: value}, by default the robot's own. Options then:
+    piece [s]: logs are cut into pieces with starts of their own, by default none; substeps of the simulation per
+    sample; integrator and contact, as of `rollout`. Returns a `ChosenFit` with values, intervals and the robot.
+    """
+    if parameters is None:
+        if bounds or start:
+            raise DalembertError("fit: bounds and start are of chosen parameters: name them, parameters=[…]")
+        return _fit(robot, log, **options)
+    from .chosen import fit_chosen
+
+    own = dict(fit_chosen.__kwdefaults__ or {})
+    for name in options:
+        if name not in own:
+            raise DalembertError(
+                f"fit: option {name!r} does not go with chosen parameters, which take {', '.join(own)}: leave it out"
+            )
+    logs = list(log) if isinstance(log, (list, tuple)) else [log]
+    if not logs:
+        raise DalembertError("fit: expected a log or several, got none")
+    return fit_chosen(robot, logs, parameters, bounds or {}, start or {}, **options)
+
+
+def _fit(
     robot: Robot,
     log: Log | Sequence[Log] | Iterator[Log],
     *,
@@ -48,19 +112,7 @@ def fit(
     reference: Log | Sequence[Log] | None = None,
     check: bool = True,
 ) -> Fit:
-    """The parameters of a robot from one log or several, or from an iterator of pieces, each seen once and not kept.
-
-    friction: terms to find, of "viscous", "coulomb", "stribeck", "offset"; rotor: reflected rotor inertia; springs:
-    joint stiffness. What is not found keeps the robot's own value.
-    method: "least-squares", "weighted" (by each joint's noise), "total" (errors in the regressor as well),
-    "instrumental" (with the motion that was asked for, `reference`, sampled like the log, as instrument: noise of the
-    measured motion does not bias it): values that explain the log, which bodies may not be able to have; "physical":
-    ones that bodies can have, near the file's where the data do not tell; "simulation": such that simulated motions
-    follow the log, started from "physical".
-    prior: "entropic" (divergence of bodies, independent of units and axes) or "quadratic"; strength: of the prior.
-    fixed: parameter → value; tied: groups of parameters that are equal, as of a left and a right arm.
-    check: refuse a log that makes no sense (LogError says why).
-    """
+    """See `fit`."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "fit")
     if prior not in ("entropic", "quadratic"):
