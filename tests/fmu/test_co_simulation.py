@@ -37,7 +37,7 @@ def test_a_pendulum_between_stops(tmp_path, version):
     (path,) = robot.export("simulate", "fmu", tmp_path, version=version, **options)
     assert problems(path) == []
     got = co_simulated(path, robot, 1500)
-    want = robot.rollout([0.5], [3.5], step=STEP, steps=1500, record=1, elements=robot.stops(0.6))
+    want = robot.rollout([0.5], [3.5], step=STEP, steps=1500, every=1, elements=robot.stops(0.6))
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert want.q.max() > 0.79 and want.q.min() < -0.59
 
@@ -53,7 +53,7 @@ def test_an_arm_with_dry_friction_under_inputs(tmp_path, version):
     (path,) = robot.export("simulate", "fmu", tmp_path / "arm.fmu", version=version, q=q, sensors=["tool0"])
     assert problems(path) == []
     got = co_simulated(path, robot, n, input=signal([f"tau.{x}" for x in robot.model.freedom_names], tau, STEP))
-    want = robot.rollout(q, np.zeros(6), tau, STEP, n, record=1)
+    want = robot.rollout(q, np.zeros(6), tau, STEP, n, every=1)
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert np.ptp(want.q, axis=0).max() > 0.05
 
@@ -70,7 +70,7 @@ def test_a_robot_with_legs_in_contact(tmp_path, version):
     (path,) = robot.export("simulate", "fmu", tmp_path / "legs.fmu", version=version, q=q, **options)
     assert problems(path) == []
     got = co_simulated(path, robot, n, input=signal([f"tau.{x}" for x in robot.model.freedom_names], tau, STEP))
-    want = robot.rollout(q, np.zeros(robot.nv), tau, STEP, n, record=1, **options)
+    want = robot.rollout(q, np.zeros(robot.nv), tau, STEP, n, every=1, **options)
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert want.q[-1, 2] < 0.42
 
@@ -92,7 +92,7 @@ def test_parameters_starts_outputs_and_saved_states(tmp_path, version):
     assert_close(instance.get("tip.rotation.y", "tip.velocity.x"), robot.velocity(q, v, "tool")[[1, 3]], REORDERED)
     assert_close(instance.get("sum"), [0.1], REORDERED)
     live = {"gravity": [0.0, 0.0, -3.7], "damping": [0.0, 0.2], "payload": [0.5]}
-    want = robot.rollout(q, v, np.array([0.0, 1.5]), STEP, 60, record=1, parameters=live)
+    want = robot.rollout(q, v, np.array([0.0, 1.5]), STEP, 60, every=1, parameters=live)
     early, late = ([*want.q[k], *want.v[k]] for k in (19, 59))
     instance.set({"tau.elbow": 1.5})
     instance.step(0.0, 20 * STEP)
@@ -122,7 +122,7 @@ def test_controls_of_actuators_and_their_states(tmp_path):
     assert problems(path) == []
     rows = np.sin(0.05 * np.arange(200))[:, None]
     got = co_simulated(path, robot, 200, input=signal(["control.servo"], rows, STEP))
-    want = robot.rollout([0.0], [0.0], step=STEP, steps=200, record=1, controls=rows)
+    want = robot.rollout([0.0], [0.0], step=STEP, steps=200, every=1, controls=rows)
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert np.abs(want.v).max() > 0.1
 
@@ -135,6 +135,6 @@ def test_a_law_that_runs_at_a_rate_is_part_of_the_fmu(tmp_path):
     (path,) = robot.export("simulate", "fmu", tmp_path / "loop.fmu", torque=law)
     assert problems(path) == []
     got = co_simulated(path, robot, 300)
-    want = robot.rollout([0.0, 0.0], [0.0, 0.0], law, STEP, 300, record=1)
+    want = robot.rollout([0.0, 0.0], [0.0, 0.0], law, STEP, 300, every=1)
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert want.q[-1, 0] > 0.3

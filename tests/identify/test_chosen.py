@@ -42,7 +42,7 @@ def clean(robot):
     true = Chosen(robot, NAMES).robot_with(np.array([TRUTH[name] for name in NAMES]))
     t = np.arange(0.0, 1.5, 4e-3)
     controls = 0.8 * np.sin(np.outer(t, [5.0, 7.0]) + np.array([0.0, 1.0]))
-    run = true.rollout([0.3, -0.5, 0.0], np.zeros(3), None, 4e-3, len(t) - 1, controls=controls[:-1], record=1)
+    run = true.rollout([0.3, -0.5, 0.0], np.zeros(3), None, 4e-3, len(t) - 1, controls=controls[:-1], every=1)
     return {"t": t, "controls": controls, "q": np.vstack([[0.3, -0.5, 0.0], run.q])}
 
 

@@ -43,7 +43,7 @@ def test_a_policy_from_its_file_moves_the_robot_as_the_environment_does(torch, t
     assert contract.observe[1].history == 2
     played = learn.play(env, net, seconds=1.0, command={"goal": 0.5})
     law = control.policy(path, pole(), command=[0.5])
-    motion = pole().rollout(START, np.zeros(1), law, env.step, 200, record=4)
+    motion = pole().rollout(START, np.zeros(1), law, env.step, 200, every=4)
     assert np.ptp(motion.q) > 0.3
     assert_close(played.q[0], motion.q, SINGLE)
 

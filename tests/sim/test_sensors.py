@@ -154,8 +154,8 @@ def test_accelerations_of_rollouts(times):
     robot, q, v = load("2r"), np.array([0.3, 0.4]), np.array([0.1, 0.2])
     gains, qs = np.array([[1.0], [2.0]]), np.array([[0.3, 0.4], [0.1, 0.2]])
     for _ in range(times):
-        motion = robot.rollout(q, v, ROWS[0], steps=10, record=2)
-        rows = robot.rollout(qs, v, ROWS[None], steps=10, record=2)
+        motion = robot.rollout(q, v, ROWS[0], steps=10, every=2)
+        rows = robot.rollout(qs, v, ROWS[None], steps=10, every=2)
         law = robot.rollout(qs, v, _law, steps=10, parameters={"k": gains})
     for a, expected in (
         (motion.a, robot.forward_dynamics(motion.q, motion.v, ROWS[0])),

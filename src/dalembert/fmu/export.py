@@ -23,7 +23,7 @@ from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 from dalembert.sim.rollout.live import CONTACT_FRICTION, PAYLOAD
 from dalembert.sim.rollout.plan import RolloutPlan, planned
-from dalembert.sim.rollout.settings import RolloutSettings
+from dalembert.sim.settings import Settings
 from dalembert.sim.system.sampled import Sampled
 
 from .binary import build
@@ -196,7 +196,7 @@ def _planned(robot: Robot, settings: FmuSettings, start: Mapping[str, np.ndarray
     if torque is None and controls is None:
         torque = np.zeros(robot.nv)
     live = {name: x for name, x in start.items() if name not in ("q", "v")}
-    chosen = RolloutSettings(
+    chosen = Settings(
         torque=torque,
         controls=controls,
         step=settings.step,

@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.robot import Robot
 from dalembert.sim.rollout.rollout import rollout
-from dalembert.sim.rollout.settings import RolloutSettings
+from dalembert.sim.settings import Settings
 
 from .live_names import Chosen
 from .pieces import Pieces, cut
@@ -128,12 +128,12 @@ class _Search:
             self.robot.model,
             q0,
             starts[:, nv:],
-            RolloutSettings(
+            Settings(
                 torque=None if pieces.controls else held,
                 controls=held if pieces.controls else None,
                 step=pieces.step / self.substeps,
                 steps=held.shape[1],
-                record=self.substeps,
+                every=self.substeps,
                 parameters=self.chosen.live(x),
                 **self.settings,
             ),

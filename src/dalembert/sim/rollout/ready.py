@@ -92,7 +92,7 @@ class Ready:
             if check and not (_below(self._e, FASTEST) and _below(self._q, np.inf)):
                 return None
             q, e = (x.reshape(*self.batch, *x.shape[1:]) for x in (self._q.copy(), self._e.copy()))
-            inputs = list(self._views.values())
+            inputs = [x.copy() for x in self._views.values()]  # before another thread takes its turn
         end = e[..., -1, :]
         contacts = None if self._report is None else self._report(end, check)
         if crowded(contacts):
