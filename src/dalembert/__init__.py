@@ -11,7 +11,21 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import collision, control, identify, learn, math, mechanism, motion, optimal, shapes, spatial, study, tables
+    from . import (
+        collision,
+        control,
+        identify,
+        learn,
+        math,
+        mechanism,
+        motion,
+        optimal,
+        shapes,
+        spatial,
+        study,
+        tables,
+        typing,
+    )
     from .algorithms.zero_moment_point import zero_moment_point
     from .comparison import Comparison, Difference
     from .comparison.compare import compare
@@ -104,6 +118,7 @@ __all__ = [
     "spatial",
     "study",
     "tables",
+    "typing",
     "write_trajectory",
     "zero_moment_point",
 ]
@@ -128,6 +143,7 @@ _ROOMS = {
     "spatial": "spatial",
     "study": "study",
     "tables": "tables",
+    "typing": "typing",
 }
 _NAMES = {
     "algorithms": ("zero_moment_point",),

@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import algorithms
 from .functions import (
     Quantity,
@@ -42,9 +40,21 @@ from .functions.structure import (
     limits,
     problems,
 )
-from .model import Actuator, Model, Motors, State, motors_of, random_parameters, start_of
+from .model import Actuator, Model, Motors, State, motors_of, start_of
 from .notebook import html
-from .rooms import auditing, closing, compiling, contacts, equations, optimal, rollouts, simulation, studies, viewing
+from .rooms import (
+    auditing,
+    closing,
+    compiling,
+    contacts,
+    equations,
+    optimal,
+    rollouts,
+    simulation,
+    stepping,
+    studies,
+    viewing,
+)
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -223,19 +233,6 @@ class Robot:
         """
         return Robot(self.model.with_parameters(pi), self.import_log)
 
-    def random_parameters(
-        self, rng: np.random.Generator, n: int | None = None, *, mass: float = 0.1, com: float = 0.0, shape: float = 0.0
-    ) -> np.ndarray:
-        """Inertial parameters (10 nb,), or n sets of them (n, 10 nb), of possible bodies near this robot's.
-
-        rng: a NumPy generator. mass: largest change of its logarithm; com: largest shift of the centre of
-        mass along each axis [m]; shape: largest stretch and shear. For `with_parameters`, and as live parameters
-        "inertia" of quantities and rollouts.
-        """
-        rng = configurations.generator("random_parameters", rng)
-        sets = random_parameters(self.model, rng, 1 if n is None else n, mass, com, shape)
-        return sets[0] if n is None else sets
-
     def save(
         self,
         path: str | os.PathLike[str],
@@ -280,6 +277,7 @@ class Robot:
 
     neutral = configurations.neutral
     random = configurations.random
+    random_parameters = configurations.random_parameters
     normalize = configurations.normalize
     integrate = configurations.integrate
     difference = configurations.difference
@@ -389,7 +387,7 @@ class Robot:
     contact_dynamics = simulation.contact_dynamics
     raycast = simulation.raycast
     stops = simulation.stops
-    stepper = simulation.stepper
+    stepper = stepping.stepper
     rollout, prepare_rollout = rollouts.rollout, rollouts.prepare_rollout
     step_advice = simulation.step_advice
     close_loops = closing.close_loops

@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Event, Robot, Settings, load
+from dalembert import DalembertError, Event, Robot, Settings, load, mechanism
 from dalembert.sim.elements import Spring
 
 ARM = load("2r")
@@ -60,6 +60,14 @@ def test_every_setting_is_a_keyword_of_some_call_and_has_its_default():
         assert owners or setting.name == "tallies", setting.name
     assert repr(SHARED) == f"Settings(integrator='rk4', step=0.002, elements=[{SPRING!r}])"
     assert repr(Settings()) == "Settings()"
+
+
+def test_mechanisms_keep_their_own_elements_beside_settings():
+    robot = mechanism.mechanism("bicycle").build()
+    q, v = robot.start
+    pull = Spring(next(j.name for j in robot.joints if j.kind in ("revolute", "continuous")), 3.0)
+    by_record = robot.rollout(q, v, steps=5, settings=Settings(elements=[pull]))
+    np.testing.assert_array_equal(by_record.q, robot.rollout(q, v, steps=5, elements=[pull]).q)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
+from dalembert.model import random_parameters as drawn_parameters
 
 from .kinds import Configuration, Number, Tangent
 from .quantity import Keywords, quantity
@@ -37,6 +38,26 @@ def random(robot: Robot, rng: np.random.Generator, n: int | None = None) -> np.n
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0):
         raise DalembertError(f"random: n is {n!r}, expected how many configurations, 0 or more")
     return algorithms.random(robot.model, rng, n)
+
+
+def random_parameters(
+    robot: Robot,
+    rng: np.random.Generator,
+    n: int | None = None,
+    *,
+    mass: float = 0.1,
+    com: float = 0.0,
+    shape: float = 0.0,
+) -> np.ndarray:
+    """Inertial parameters (10 nb,), or n sets of them (n, 10 nb), of possible bodies near this robot's.
+
+    rng: a NumPy generator. mass: largest change of its logarithm; com: largest shift of the center of mass along each
+    axis [m]; shape: largest stretch and shear. For `with_parameters`, and as live parameters "inertia" of quantities
+    and rollouts.
+    """
+    rng = generator("random_parameters", rng)
+    sets = drawn_parameters(robot.model, rng, 1 if n is None else n, mass, com, shape)
+    return sets[0] if n is None else sets
 
 
 @quantity("nq", unit_quaternions=False)

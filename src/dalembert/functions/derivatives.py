@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dalembert.graph import jacobian as graph_jacobian
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
+from dalembert.typing import Scalar
 
 from .dynamics import energy, mass_matrix, open_tree
 from .kinds import Axes, Configuration, External, FrameName, Point, Tangent
@@ -127,7 +128,7 @@ def coriolis_matrix(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpa
 
 
 @quantity(differentiates=True)
-def passivity_residual(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Any:
+def passivity_residual(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Scalar:
     """max |N + Nᵀ| of N = Ṁ − 2C: zero but for rounding, since N is skew [kg·m²/s, kg·m/s, kg/s]."""
     N = pushed(robot.model, mass_matrix(robot, q), q, v) - 2.0 * coriolis_matrix(robot, q, v)
     return reduce(maximum, [absolute(x) for x in (N + N.T)[np.triu_indices(robot.nv)]], 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.model import Model
+from dalembert.typing import Scalar
 
 from . import lagrange
 from .kinds import GENERALIZED, LAGRANGE, NEWTON_EULER, Configuration, External, Method, Tangent
@@ -147,19 +148,19 @@ def gravity(
 
 
 @quantity()
-def kinetic_energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Any:
+def kinetic_energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Scalar:
     """½ vᵀ M v [J], rotors included; a number, or an array over the batch."""
     return algorithms.kinetic_energy(robot.model, q, v)
 
 
 @quantity()
-def potential_energy(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> Any:
+def potential_energy(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> Scalar:
     """Energy in gravity (zero at the world's origin) and joint springs [J]."""
     return algorithms.potential_energy(robot.model, q)
 
 
 @quantity()
-def energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Any:
+def energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Scalar:
     """Kinetic and potential energy together [J]."""
     return algorithms.energy(robot.model, q, v)
 

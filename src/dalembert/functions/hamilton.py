@@ -7,7 +7,7 @@ for which Ṁ = C + Cᵀ, all of it is ṗ = tau + Cᵀ v − g − friction, fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dalembert import algorithms
 from dalembert.algorithms.passive import dissipation
 from dalembert.math import abs as absolute
 from dalembert.math import where
+from dalembert.typing import Scalar
 
 from .derivatives import coriolis_matrix
 from .dynamics import gravity, mass_matrix, open_tree
@@ -61,7 +62,7 @@ def generalized_momentum(robot: Robot, q: Configuration, v: Tangent, **keywords:
 
 
 @quantity(refuses=open_tree)
-def hamiltonian(robot: Robot, q: Configuration, p: Tangent, **keywords: Unpack[Keywords]) -> Any:
+def hamiltonian(robot: Robot, q: Configuration, p: Tangent, **keywords: Unpack[Keywords]) -> Scalar:
     """H = ½ pᵀ M⁻¹ p + U(q) (…) [J], of q (…, nq) and the momentum p (…, nv)."""
     model = robot.model
     return 0.5 * (p @ algorithms.inverse_mass_product(model, q, p)) + algorithms.potential_energy(model, q)

@@ -16,6 +16,7 @@ from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element, IndependentJoints
 from dalembert.sim.failure import part_completed
+from dalembert.sim.settings import Settings
 
 from .elements import AxisForce
 from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
@@ -27,7 +28,6 @@ from .wheels import compiled_slopes, eigenvalues
 if TYPE_CHECKING:
     from dalembert.formats import Finding
     from dalembert.sim.rollout.result import Rollout
-    from dalembert.sim.rollout.stepper import Stepper
     from dalembert.sim.run.run import Run
 
     from .mechanism import Mechanism
@@ -61,19 +61,18 @@ class MechanismRobot(Robot):
 
     def simulate(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Run:
         """Like `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
-        elements = (*self.elements, *options.pop("elements", ()))
-        options.setdefault("contact", self.mechanism.touching)
+        options = self._with_own(options)
         if options["contact"] is not None:
             check_beside_contact(self.mechanism)
 
         def sensed(run: Run) -> Run:
             if not self.mechanism.sensors:
                 return run
-            values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
+            values = readings(self.mechanism, self.model, options["elements"], run, options.get("friction") or "dry")
             return replace(run, readings=values)
 
         with part_completed(sensed):
-            return sensed(super().simulate(q, v, *arguments, elements=elements, **options))
+            return sensed(super().simulate(q, v, *arguments, **options))
 
     def save(self, path: str | os.PathLike[str], *, approximate: bool = False, **options: Any) -> tuple[Finding, ...]:
         """Like `Robot.save`, and to .mech.toml; other formats hold no forces, which approximate=True leaves out."""
@@ -176,12 +175,16 @@ class MechanismRobot(Robot):
 
     def rollout(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Rollout:
         """Like `Robot.rollout`, with the mechanism's elements before those given here."""
-        elements = (*self.elements, *options.pop("elements", ()))
-        options.setdefault("contact", self.mechanism.touching)
-        return super().rollout(q, v, *arguments, elements=elements, **options)
+        return super().rollout(q, v, *arguments, **self._with_own(options))
 
-    def stepper(self, *arguments: Any, **options: Any) -> Stepper:
+    def stepper(self, *arguments: Any, **options: Any) -> Any:
         """Like `Robot.stepper`, with the mechanism's elements before those given here."""
-        elements = (*self.elements, *options.pop("elements", ()))
-        options.setdefault("contact", self.mechanism.touching)
-        return super().stepper(*arguments, elements=elements, **options)
+        return super().stepper(*arguments, **self._with_own(options))
+
+    def _with_own(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Keywords and settings of a call, with the elements and the contact of the mechanism."""
+        settings = options.get("settings")
+        given = (settings.stated() if isinstance(settings, Settings) else {}) | options
+        own = {"elements": (*self.elements, *given.get("elements", ())), "contact": self.mechanism.touching}
+        kept = {name: given[name] for name in ("contact", "friction") if name in given}
+        return options | own | kept

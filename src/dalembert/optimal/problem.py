@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -219,7 +219,7 @@ class Problem:
         threads: int | None = None,
         progress: Callable[[Mapping[str, float]], None] | None = None,
         **parameters: Any,
-    ) -> Any:
+    ) -> Plan:
         """The plan from the state q (nq,), v (nv,), at rest if v is None; a list of plans for q (B, nq).
 
         parameters: a value (size,) for all nodes, or one for each, (nodes + 1, size); of batches with (B,) in front.
@@ -230,7 +230,7 @@ class Problem:
         arguments = self.arguments
         start = real_array("solve: q", q, arguments.expected_q)
         if start.ndim == 2:
-            return self._batch(start, v, guess, max_iterations, tolerance, threads, parameters)
+            return cast(Any, self._batch(start, v, guess, max_iterations, tolerance, threads, parameters))
         values, most = arguments.values(parameters), _count("max_iterations", max_iterations)
         position, velocity = arguments.state(start, v)
         accuracy = _positive("tolerance", tolerance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dalembert.execute import one_line
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
+    from dalembert.typing import ArrayLike
 
 
 class LoopState(NamedTuple):
@@ -24,7 +25,7 @@ class LoopState(NamedTuple):
         return one_line(self)
 
 
-def close_loops(robot: Robot, q: Any, v: Any = None, *, hold: str | Sequence[str] = ()) -> LoopState:
+def close_loops(robot: Robot, q: ArrayLike, v: ArrayLike | None = None, *, hold: str | Sequence[str] = ()) -> LoopState:
     """The configuration nearest to q (nq,) that closes all loops, and the velocity nearest to v that keeps them closed.
 
     hold: joints that stay as they are in q and v, while the others follow: close_loops(q, hold="crank").

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from dalembert.sim.rollout.result import Rollout
     from dalembert.sim.run.events import Event
     from dalembert.sim.settings import Settings
+    from dalembert.typing import ArrayLike
 
 
 @renamed(record="every")
 @shared("rollout")
 def rollout(
     robot: Robot,
-    q: Any,
-    v: Any,
+    q: ArrayLike,
+    v: ArrayLike,
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
@@ -146,8 +147,8 @@ def prepare_rollout(
 def rollout_gradient(
     robot: Robot,
     loss: Callable[[Any, np.ndarray, np.ndarray], Any],
-    q: Any,
-    v: Any,
+    q: ArrayLike,
+    v: ArrayLike,
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from dalembert.errors import DalembertError, renamed, unknown
+from dalembert.errors import DalembertError
 from dalembert.execute import described, running_on
 
 from .settings import shared
@@ -27,18 +27,16 @@ if TYPE_CHECKING:
     from dalembert.sim.run.run import Run
     from dalembert.sim.settings import Settings
     from dalembert.sim.system.laws import Sampled
+    from dalembert.typing import ArrayLike
 
     Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # anything but a number of seconds
-
-
-INPUTS = ("torques", "controls")  # what a stepper takes with each step
 
 
 @shared("simulate")
 def _run(
     robot: Robot,
-    q: Any,
-    v: Any,
+    q: ArrayLike,
+    v: ArrayLike,
     duration: float,
     torque: Any = None,
     integrator: str | Integrator | None = None,
@@ -111,8 +109,8 @@ def _run(
 @overload
 def simulate(
     robot: Robot,
-    q: Any,
-    v: Any,
+    q: ArrayLike,
+    v: ArrayLike,
     duration: float,
     torque: Any = None,
     integrator: str | Integrator | None = None,
@@ -123,9 +121,9 @@ def simulate(
     **options: Any,
 ) -> Run: ...
 @overload
-def simulate(robot: Robot, q: Any, v: Any, torque: Torque, *, duration: float, **options: Any) -> Run: ...
+def simulate(robot: Robot, q: ArrayLike, v: ArrayLike, torque: Torque, *, duration: float, **options: Any) -> Run: ...
 @wraps(_run, assigned=("__doc__",))
-def simulate(robot: Robot, q: Any, v: Any, *positional: Any, **options: Any) -> Run:
+def simulate(robot: Robot, q: ArrayLike, v: ArrayLike, *positional: Any, **options: Any) -> Run:
     has_duration = "duration" in options or getattr(options.get("settings"), "duration", None) is not None
     if positional and _is_torque(positional[0]):
         if len(positional) > 1 or "torque" in options or not has_duration:
@@ -144,48 +142,6 @@ def _is_torque(x: Any) -> bool:
     return not isinstance(x, (int, float, np.number, str)) and not (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
-@renamed(controls='inputs="controls"')
-@shared(
-    "stepper",
-    events="steppers do not watch for: use `rollout`",
-    controls='steppers take with each step: pass inputs="controls"',
-)
-def stepper(
-    robot: Robot,
-    step: float = 1e-3,
-    integrator: str | Integrator | None = None,
-    *,
-    elements: Sequence[Element] = (),
-    friction: str | None = None,
-    inputs: str = "torques",
-    torque: Any = None,
-    contact: Contact | None = None,
-    parameters: Sequence[str] = (),
-    settings: Settings | None = None,
-) -> Any:
-    """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
-
-    step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
-    tau (…, nv) is held over the step [N·m, N]; with inputs="controls" the controls (…, nu) of its actuators are.
-    Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
-    With rigid contact so too, for steps that go on from the one before as those of `rollout` do; or without z.
-    parameters: names of live groups, as of `rollout`, whose values are keywords of every call and compile nothing:
-    q, v, z = stepper(q, v, tau, z, contact_friction=[0.4]).
-    The same step as `rollout` takes, with its `friction` and `contact`.
-    torque: a law (t, q, v) → tau, evaluated once per step, or `dalembert.Sampled`, compiled into the step, which is
-    then q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
-    """
-    from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
-    from dalembert.sim.settings import Settings
-
-    if inputs not in INPUTS:
-        raise unknown("inputs", inputs, INPUTS, "stepper")
-    chosen = Settings(step=step, integrator=integrator, elements=tuple(elements), friction=friction, contact=contact)
-    if torque is not None:
-        return ControlledStepper(robot.model, chosen, torque, parameters)
-    return Stepper(robot.model, chosen, inputs == "controls", parameters)
-
-
 def stops(robot: Robot, restitution: float = 0.0) -> tuple[HardStop, ...]:
     """Stops at the limits of all joints with one coordinate, for `elements=robot.stops()` of `simulate`, `rollout` and
     `stepper`: limits do not act by themselves.
@@ -199,9 +155,9 @@ def stops(robot: Robot, restitution: float = 0.0) -> tuple[HardStop, ...]:
 
 def contact_dynamics(
     robot: Robot,
-    q: Any,
-    v: Any,
-    tau: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
     *,
     contact: Contact,
     parameters: Mapping[str, Any] | None = None,
@@ -222,7 +178,12 @@ def contact_dynamics(
 
 
 def raycast(
-    robot: Robot, q: Any, origins: Any, directions: Any, contact: Contact | None = None, **keywords: Any
+    robot: Robot,
+    q: ArrayLike,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    contact: Contact | None = None,
+    **keywords: Any,
 ) -> Hits:
     """The first surface that rays meet: collision shapes of the robot at q (…, nq), and the ground of a contact.
 
@@ -239,8 +200,8 @@ def raycast(
 
 def step_advice(
     robot: Robot,
-    q: Any,
-    v: Any = None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
     integrator: str | Integrator = "semi-implicit",
     *,
     elements: Sequence[Element] = (),

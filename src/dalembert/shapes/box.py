@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum, sqrt, where
 from dalembert.spatial import Inertia
 from dalembert.spatial.vectors import dot
+from dalembert.typing import ArrayLike
 
 from .drawing import box
 from .farthest import AROUND, signed
@@ -22,6 +23,10 @@ class Box(Shape):
     """A cuboid about its centre; size (3,): full edge lengths [m]."""
 
     size: np.ndarray
+
+    if TYPE_CHECKING:  # numbers of any kind come in
+
+        def __init__(self, size: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         self._keep("size", (3,))

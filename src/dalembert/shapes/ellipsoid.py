@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.math import maximum
 from dalembert.spatial import Inertia
+from dalembert.typing import ArrayLike
 
 from .drawing import ball
 from .farthest import unit
@@ -20,6 +21,10 @@ class Ellipsoid(Shape):
     """radii (3,): half axes along x, y, z [m]."""
 
     radii: np.ndarray
+
+    if TYPE_CHECKING:  # numbers of any kind come in
+
+        def __init__(self, radii: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         self._keep("radii", (3,))

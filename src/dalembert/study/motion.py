@@ -126,7 +126,9 @@ class Motion:
         diverged = ~sound(result.q, result.v, robot.nv)
         law = {name: x for name, x in live.items() if name in self.law_arguments}
         tallies = self.tallies(robot, {name: x.shape[-1] for name, x in law.items()})
-        outputs = tallies.finished(self.steps * self.step, result.q, result.v, law, result.tallies, self.steps)
+        outputs = tallies.finished(
+            self.steps * self.step, result.q, result.v, law, np.asarray(result.tallies), self.steps
+        )
         return outputs, diverged
 
     def settings(self, live: Mapping[str, np.ndarray]) -> Settings:

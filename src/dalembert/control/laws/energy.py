@@ -99,7 +99,7 @@ def _strong(law: EnergyShaping) -> float:
     """kE with which, as far below the goal's energy as it goes, the motors reach their limits at PUMPED rad/s."""
     robot, mask = law.smooth, law.mask
     q = robot.random(np.random.default_rng(5), 400)
-    deepest = max(law.energy - float(robot.potential_energy(q).min()), 1e-9)
+    deepest = max(law.energy - float(np.min(robot.potential_energy(q))), 1e-9)
     effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.abs(robot.gravity(q)).max() + 1e-9)
     M = robot.mass_matrix(q)
     if mask.all():

@@ -71,7 +71,7 @@ def standing_in(geometry: Geometry, link: str, what: str, losses: Losses, packag
     if not shape.is_bounded:
         normal: Any = shape.normal / np.linalg.norm(shape.normal)  # type: ignore[attr-defined]
         losses.change("link", link, what, f"a box {WIDE:g} m wide and {THICK:g} m thick below it is written")
-        box = Box([WIDE, WIDE, THICK])  # type: ignore[arg-type]
+        box = Box([WIDE, WIDE, THICK])
         return replace(geometry, shape=box, placement=X @ Pose(turned_to(normal), -0.5 * THICK * normal))
     try:
         convex = shape.convex() if shape.is_mesh else hull(_outline(shape))

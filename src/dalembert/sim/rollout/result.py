@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute import one_line
 from dalembert.interop import is_foreign
 from dalembert.robot import Robot
+from dalembert.typing import Array
 
 from ..system.unsolved import Unsolved
 
@@ -21,12 +22,12 @@ class Rollout(NamedTuple):
     Arrays of the kind that was given, on its device.
     """
 
-    t: Any
-    q: Any
-    v: Any
+    t: Array
+    q: Array
+    v: Array
 
     @property
-    def a(self) -> Any:
+    def a(self) -> Array:
         """Accelerations (…, n, nv) at the recorded states, or (…, nv): the mean over the step that follows each.
 
         Computed when they are asked for, of NumPy arrays, from q and v as they are then.
@@ -34,7 +35,7 @@ class Rollout(NamedTuple):
         raise DalembertError("rollout: a: only rollouts of NumPy arrays that were not copied have accelerations")
 
     @property
-    def events(self) -> Any:
+    def events(self) -> Array | None:
         """None: no events were watched for."""
         return None
 
@@ -52,12 +53,12 @@ class Rollout(NamedTuple):
         return {}
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Array | None:
         """(…, n): what contacts, elements and controllers keep, for `rollout(memory=…)`; None: nothing."""
         return None
 
     @property
-    def tallies(self) -> Any:
+    def tallies(self) -> Array | None:
         """(…, n): what was measured along each motion, see `tallies.Tallies`; None: nothing."""
         return None
 
@@ -154,12 +155,12 @@ class WatchedRollout(Rollout):
         return {each.name: each.missed.sum(axis=-1) if np.ndim(self.t) else each.missed.astype(int) for each in found}
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Array | None:
         """(…, n): what contacts, elements and controllers keep, for `rollout(memory=…)`; None: nothing."""
         return self._memory
 
     @property
-    def tallies(self) -> Any:
+    def tallies(self) -> Array | None:
         """(…, n): what was measured along each motion, see `tallies.Tallies`; None: nothing."""
         return self._tallies
 
@@ -169,7 +170,7 @@ class WatchedRollout(Rollout):
         return self._contacts
 
     @property
-    def events(self) -> Any:
+    def events(self) -> Array | None:
         """(…, k) [s]: the end of the step in which each event first fell, NaN where it did not."""
         return self._times
 
