@@ -49,7 +49,10 @@ def twin(robot) -> object:
 
 
 def rollouts(case: cases.Case, batch: int, rounds: int) -> dict[str, float]:
-    """Steps per second of both on one core. A free base starts at rest, where the two write velocities alike."""
+    """Steps per second of both on one core. A free base starts at rest, where the two write velocities alike.
+
+    MuJoCo keeps every state; "dalembert" keeps the last ones alone, "recording" every one.
+    """
     import mujoco
     from mujoco import rollout
 
@@ -75,13 +78,14 @@ def rollouts(case: cases.Case, batch: int, rounds: int) -> dict[str, float]:
     jobs = {
         "MuJoCo": Job(code, names, batch * STEPS),
         "dalembert": Job("y = robot.rollout(q, v, tau, STEP, STEPS, threads=1)", ours, batch * STEPS),
+        "recording": Job("y = robot.rollout(q, v, tau, STEP, STEPS, every=1, threads=1)", ours, batch * STEPS),
     }
     exec(code, names)
     joints = names["y"][:, -1, 1 + model.nq + free : 1 + model.nq + model.nv]
     difference = np.abs(robot.rollout(q, v, tau, STEP, STEPS, threads=1).v[:, free:] - joints).max()
     times = race(jobs, rounds=rounds, round_time=0.3)
     found = {name: 1.0 / sample.best for name, sample in times.items()}
-    return {**found, "ratio": found["dalembert"] / found["MuJoCo"], "difference": float(difference)}
+    return {**found, "ratio": found["dalembert"] / found["MuJoCo"], "difference": float(difference), "batch": batch}
 
 
 def single_steps(case: cases.Case, rounds: int) -> dict[str, float]:
@@ -105,12 +109,12 @@ def single_steps(case: cases.Case, rounds: int) -> dict[str, float]:
     return {**found, "ratio": found["dalembert"] / found["MuJoCo"]}
 
 
-def swings(rounds: int) -> dict[str, dict[str, float]]:
-    """Seconds of both for the UR5's swing."""
+def swings(rounds: int, label: str = "UR5", duration: float = DURATION) -> dict[str, dict[str, float]]:
+    """Seconds of both for the swing of a UR5; the bundled one, "ur5", turns a wrist many times in it."""
     import pinocchio as pin
     from scipy.integrate import solve_ivp
 
-    (case,) = cases.select(["ur5"])
+    (case,) = cases.select([label])
     robot = case.load()
     model = pin.buildModelFromUrdf(str(case.path))
     data, zero = model.createData(), np.zeros(6)
@@ -125,9 +129,9 @@ def swings(rounds: int) -> dict[str, dict[str, float]]:
         times = race(
             {
                 theirs: Job(
-                    f"solve_ivp(rate, (0, {DURATION}), y0, method={theirs!r}, rtol={RTOL}, atol={ATOL})", names
+                    f"solve_ivp(rate, (0, {duration}), y0, method={theirs!r}, rtol={RTOL}, atol={ATOL})", names
                 ),
-                ours: Job(f"robot.simulate(q, v, {DURATION}, None, {ours!r}, None, {RTOL}, {ATOL})", names),
+                ours: Job(f"robot.simulate(q, v, {duration}, None, {ours!r}, None, {RTOL}, {ATOL})", names),
             },
             rounds=rounds,
             round_time=0.2,

@@ -131,16 +131,19 @@ def markdown(document: Document, peer: str, robots: Sequence[str]) -> str:
     """The table of docs/performance.md: for each robot and function one call and batch, ours and the peer's."""
     timings, machine = Timings(document["timings"]), document["machine"]
     lines = [
-        f"| robot | function | one call, µs | {peer} | × | batch of {BATCH}, µs per state | {peer}'s loop | × |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
+        f"| robot | function | one call, µs | {peer} | × | batch of {BATCH}, µs per state "
+        f"| a Python loop over {peer} | × | {peer}'s batch call | × |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for robot in robots:
         for function in distinct(document["timings"], "function"):
             call, batch = timings.get(robot, function, "call"), timings.get(robot, function, "batch", BATCH)
             their_call = timings.get(robot, function, "call", system=peer)
             loop = timings.get(robot, function, "loop", BATCH, system=peer)
+            theirs = timings.get(robot, function, "batch", BATCH, system=peer)
             pairs = [call, their_call], [batch, loop]
             cells = [cell for pair in pairs for cell in (*(micro(row, spread=False) for row in pair), ratio(*pair))]
+            cells += [micro(theirs, spread=False), ratio(batch, theirs)]
             lines.append(f"| {robot} | {words(function).lower()} | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     return "\n".join(
@@ -151,10 +154,14 @@ def markdown(document: Document, peer: str, robots: Sequence[str]) -> str:
 def summary(document: Document, peer: str, robots: Sequence[str]) -> str:
     """The README's table: how many times faster than the peer, from the least to the most of all functions."""
     timings = Timings(document["timings"])
-    lines = [f"| times as fast as {peer} | one call from Python | a batch of {BATCH} |", "|---|--:|--:|"]
+    lines = [
+        f"| times as fast as | {peer}, one call from Python | a Python loop over {peer}, a batch of {BATCH} "
+        f"| {peer}'s own batch call |",
+        "|---|--:|--:|--:|",
+    ]
     for robot in robots:
         cells = []
-        for mode, theirs, size in (("call", "call", 1), ("batch", "loop", BATCH)):
+        for mode, theirs, size in (("call", "call", 1), ("batch", "loop", BATCH), ("batch", "batch", BATCH)):
             factors = []
             for function in distinct(document["timings"], "function"):
                 ours = timings.get(robot, function, mode, size)

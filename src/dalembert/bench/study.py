@@ -91,6 +91,8 @@ def agreement(
         tolerance = max(1e-10, 100 * np.finfo(np.float64).eps * condition)
         try:
             error = relative_error(y, rival.answer(function, q, v, u))
+            if function in rival.batches:
+                error = max(error, rival.batch_error(function, q, v, u))
         except Exception as reason:  # whatever a foreign library raises, it does not agree
             rows.append({"system": label, "error": float("inf"), "tolerance": tolerance, "reason": str(reason)})
             continue
@@ -128,6 +130,8 @@ def timings(
         for label, rival in rivals.items():
             n = max(1, min(size, settings.loop_states, int(settings.loop_time / one[label])))
             jobs[label, "loop", size, "float64", 1] = rival.loop(function, *(x[:n] for x in states))
+            if function in rival.batches:
+                jobs[label, "batch", size, "float64", 1] = rival.together(function, *states)
         times |= race(jobs, rounds=settings.rounds, round_time=settings.round_time)
     return [row(key, sample) for key, sample in times.items()]
 

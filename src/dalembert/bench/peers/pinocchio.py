@@ -14,6 +14,12 @@ CODE = {
 }
 
 
+BATCHES = {
+    "inverse_dynamics": "pin.rneaInParallel(1, pool, Q, V, U, Y)",
+    "forward_dynamics": "pin.abaInParallel(1, pool, Q, V, U, Y)",
+}
+
+
 def build(case, robot, frame: str) -> Rival:
     import pinocchio as pin
 
@@ -36,4 +42,7 @@ def build(case, robot, frame: str) -> Rival:
         "frame": model.getFrameId(frame, pin.BODY),
         "axes": pin.LOCAL_WORLD_ALIGNED,
     }
-    return Rival("Pinocchio", pin.__version__, layout, CODE, names)
+    batches = {}
+    if hasattr(pin, "rneaInParallel"):  # built with OpenMP
+        names["pool"], batches = pin.ModelPool(model, 1), BATCHES
+    return Rival("Pinocchio", pin.__version__, layout, CODE, names, batches)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import indent
 from typing import Any
 
@@ -22,6 +22,7 @@ class Rival:
     layout: Layout
     code: dict[str, str]
     names: dict[str, Any]
+    batches: dict[str, str] = field(default_factory=dict)  # code that computes Y of all states Q, V, U at once
 
     def inputs(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[Any, Any, Any]:
         """States (n, …) of dalembert as the peer wants them, one entry per state."""
@@ -43,6 +44,21 @@ class Rival:
         out = np.full((len(q), *self._shape(function)), np.nan)
         states = {"Q": Q, "V": V, "U": U, "out": out}
         return Job(f"for i, (q, v, u) in enumerate(zip(Q, V, U)):\n{body}", self.names | states, len(q))
+
+    def together(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Job:
+        """The peer's own call for all states, one per column, on one thread; results are in the job's name `Y`."""
+        Q, V, U = (np.asfortranarray(np.transpose(x)) for x in self.inputs(function, q, v, u))
+        states = {"Q": Q, "V": V, "U": U, "Y": np.full((*self._shape(function), len(q)), np.nan, order="F")}
+        return Job(self.batches[function], self.names | states, len(q))
+
+    def batch_error(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> float:
+        """How far the peer's batch call is from its own single calls, relative to the largest number."""
+        batch, loop = self.together(function, q, v, u), self.loop(function, q, v, u)
+        for job in (batch, loop):
+            exec(job.code, dict(job.names))  # they write into arrays of the job
+        Y, out = batch.names["Y"].T, loop.names["out"]
+        error = np.abs(Y - out).max() / np.abs(out).max()
+        return float(error) if np.isfinite(error) else float("inf")
 
     def answer(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The peer's results for all states, in dalembert's conventions."""
