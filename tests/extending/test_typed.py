@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +37,21 @@ def checked(path: Path, cache: Path) -> list[str]:
 def test_the_script_runs():
     done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+def test_pyright_finds_no_unknown(tmp_path):
+    """Where it is installed: `pip install basedpyright`, or pyright."""
+    program = shutil.which("basedpyright") or shutil.which("pyright")
+    if program is None:
+        pytest.skip("pyright is not installed")
+    source, here = Path(dalembert.__file__).parent.parent, tmp_path / "user.py"
+    here.write_text(SCRIPT.read_text("utf-8"), "utf-8")
+    settings = {"include": [here.name], "extraPaths": [str(source)], "typeCheckingMode": "strict"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings | {"reportMissingTypeStubs": "none"}))
+    command = [program, "-p", str(tmp_path), "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.long

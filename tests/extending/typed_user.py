@@ -61,7 +61,12 @@ def motions(robot: Robot, q: Array, v: Array) -> None:
     """Runs, rollouts and steps with the same settings."""
     spring = elements.Spring(robot.joints[0].name, 2.0)
     settings = Settings(step=1e-3, elements=[spring], integrator=integrators.INTEGRATORS["semi-implicit"])
-    crossed = Event("low", lambda t, q, v: q[0] + 2.0)
+
+    def height(t: float, q: Array, v: Array) -> Scalar:
+        low: Scalar = q[0] + 2.0
+        return low
+
+    crossed = Event("low", height)
     run = robot.simulate(q, v, 0.05, settings=settings, events=[crossed])
     rolled = robot.rollout(np.tile(q, (3, 1)), v, steps=20, every=10, settings=settings)
     step = robot.stepper(settings=settings)
@@ -77,9 +82,16 @@ def people(robot: Robot, q: Array, v: Array) -> None:
     way = motion.quintic(q, q + 0.3, 1.0, robot=robot)
     law = control.computed_torque(robot, way, frequency=20.0, damping_ratio=0.9)
     print(law(0.1, q, v), motion.check(way, robot), robot.motors, robot.audit().findings)
+
+    def running(q: Array, v: Array, u: Array) -> dict[str, tuple[float, Array]]:
+        return {"effort": (1e-2, u)}
+
+    def terminal(q: Array, v: Array, goal: Array) -> dict[str, tuple[float, Array]]:
+        return {"reach": (1.0, q - goal)}
+
     problem = robot.optimal_control(
-        lambda q, v, u: {"effort": (1e-2, u)},
-        lambda q, v, goal: {"reach": (1.0, q - goal)},
+        running,
+        terminal,
         step=0.02,
         nodes=10,
         goal=1,

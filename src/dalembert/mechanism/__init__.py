@@ -1,11 +1,11 @@
 """Mechanisms by bodies, named points and joints between points."""
 
 from .changes import Change, ChangedRun, Happened
+from .definition import Mechanism
 from .elements import Controller
 from .forces import Efforts
 from .hydraulics import AtJoint, Cylinder, at_joint
 from .library import BUNDLED, mechanism
-from .mechanism import Mechanism
 from .mobility import Mobility
 from .robot import MechanismRobot
 from .sweep import Balance, Sweep, sweep

@@ -26,7 +26,7 @@ from .sensors import moment_of, reaction, system_of
 from .takeover import changed, energies, later, standing, taken_over
 
 if TYPE_CHECKING:
-    from .mechanism import Mechanism
+    from .definition import Mechanism
 
 ACTIONS = ("break", "set", "lock")  # in this order at one instant: a joint that is gone stops nothing
 TAKEN = ("elements", "events", "torque", "controls")  # options of `Robot.simulate` that changes leave no room for

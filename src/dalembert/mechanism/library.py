@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import unknown
 
-from .mechanism import Mechanism
+from .definition import Mechanism
 
 XY = (0.0, -9.81, 0.0)  # gravity of mechanisms in the x-y plane
 

@@ -13,8 +13,8 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.formats.dh.toml import TomlTable, parse_toml
 
+from .definition import Mechanism
 from .drawing import VALUES
-from .mechanism import Mechanism
 
 BODY_KEYS = {"name", "mass", "inertia", "com", "points", "xyz", "rpy", "angle", "velocity", "spin"}
 JOINT_KEYS = {"name", "kind", "a", "b", "axis", "axis2", "pitch", "length", "start", "rate", "stiffness",

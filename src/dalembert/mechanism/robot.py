@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dalembert.sim.rollout.result import Rollout
     from dalembert.sim.run.run import Run
 
-    from .mechanism import Mechanism
+    from .definition import Mechanism
 
 INDEPENDENT = 1e-6  # singular values above this share of the largest: joints that move independently
 

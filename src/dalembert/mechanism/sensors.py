@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dalembert.sim.run.contacts import Contacts
     from dalembert.sim.run.run import Run
 
-    from .mechanism import Mechanism
+    from .definition import Mechanism
 
 NOTHING = np.zeros(3)
 

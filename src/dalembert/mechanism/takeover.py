@@ -22,7 +22,7 @@ from .sensors import SENSORS, system_of
 
 if TYPE_CHECKING:
     from .changes import Change
-    from .mechanism import Mechanism
+    from .definition import Mechanism
 
 DEPENDENT = 1e-9  # singular values below this share of the largest one are zero
 

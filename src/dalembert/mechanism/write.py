@@ -22,7 +22,7 @@ SHORT = 6  # numbers or rows that stand on one line
 CYLINDER_KEYS = ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "preload")
 
 if TYPE_CHECKING:
-    from .mechanism import Mechanism
+    from .definition import Mechanism
 
 
 def save(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
