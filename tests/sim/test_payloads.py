@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, load
+from dalembert import DalembertError, Sampled, load
+from dalembert.control import within_limits
 from dalembert.model import tool_frame
 from tolerances import RECURSION, assert_close
 
@@ -28,3 +29,13 @@ def test_a_payload_that_the_law_takes_is_the_laws():
     end = robot.rollout(still, still, lambda t, q, v, payload: payload * np.ones(2), steps=5, parameters=loads)
     alone = robot.rollout(still, still, np.ones(2), steps=5)
     assert_close(end.v[1], alone.v[0], RECURSION)
+
+
+def test_a_law_that_takes_any_setting_leaves_the_payload_to_the_robot():
+    robot = load("2r")
+    still, law = np.zeros((2, 2)), within_limits(robot, lambda t, q, v: -2.0 * v)
+    loads = {"payload": np.array([[0.0], [3.0]])}
+    expected = robot.rollout(still, still, lambda t, q, v: -2.0 * v, step=1e-3, steps=50, parameters=loads)
+    for taking in (law, Sampled(law, 1e-3), lambda t, q, v, **settings: -2.0 * v):
+        end = robot.rollout(still, still, taking, step=1e-3, steps=50, parameters=loads)
+        assert_close(end.q, expected.q, RECURSION)

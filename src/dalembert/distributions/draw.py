@@ -86,6 +86,21 @@ class Draw:
         ordered = {name: values[name] for name in self.space.axes}
         return ordered if self.space.condition is None else self._conditioned(ordered, index)
 
+    def at(self, u: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
+        """Values of each axis (n, …) at uniform numbers u (n, columns) and points (n,) of the grids."""
+        return self._transformed(u) | self.space.grid_values(points)
+
+    def uniforms(self, row: int) -> np.ndarray:
+        """Uniform numbers (columns,) of a row; those before its condition made it drawn again."""
+        if self.method == "saltelli":
+            return self._saltelli(row, row + 1)[0]
+        return self._uniforms(row // self.per_sample, row // self.per_sample + 1)[0]
+
+    def holds(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Which rows (n,) meet the condition of the space."""
+        n = len(next(iter(values.values())))
+        return np.ones(n, bool) if self.space.condition is None else self._holds(values)
+
     def _uniforms(self, begin: int, end: int) -> np.ndarray:
         """Uniform numbers (n, columns) of samples begin … end − 1."""
         if self.method == "random":

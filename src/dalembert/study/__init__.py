@@ -24,6 +24,22 @@ from dalembert.distributions import (
 
 from .job import Forecast, Job
 from .motion import motion
+from .ready import (
+    Comparison,
+    Gains,
+    PayloadMap,
+    Robustness,
+    Tolerance,
+    Workspace,
+    WorstCase,
+    compared,
+    gains,
+    payload_map,
+    robustness,
+    tolerance,
+    workspace,
+    worst_case,
+)
 from .result import Failures, Result
 from .result import open_study as open
 from .rows import Row
@@ -31,17 +47,26 @@ from .sensitivity import Sensitivity
 from .table import Table
 
 __all__ = [
+    "Comparison",
     "Distribution",
     "Failures",
     "Forecast",
+    "Gains",
     "Job",
+    "PayloadMap",
     "Result",
+    "Robustness",
     "Row",
     "Sensitivity",
     "Space",
     "Table",
+    "Tolerance",
+    "Workspace",
+    "WorstCase",
     "cad_errors",
     "choice",
+    "compared",
+    "gains",
     "grid",
     "linspace",
     "lognormal",
@@ -50,7 +75,12 @@ __all__ = [
     "motion",
     "normal",
     "open",
+    "payload_map",
+    "robustness",
     "states",
+    "tolerance",
     "triangular",
     "uniform",
+    "workspace",
+    "worst_case",
 ]

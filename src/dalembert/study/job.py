@@ -22,9 +22,8 @@ from dalembert.robot import Robot
 from . import parts, provenance
 from .dispatch import LONGEST, SHARES, SHORTEST, Pace, Work, gaps_from
 from .executors import workers_of
-from .motion import Motion
 from .result import Result
-from .rows import check_function
+from .rows import Chunked, check_function
 from .work import Task, compute
 
 LOG = logging.getLogger("dalembert.study")
@@ -44,8 +43,8 @@ class Forecast:
     kind: str
 
     def __str__(self) -> str:
-        how = (
-            "in SIMD lanes of one compiled rollout" if self.kind == "motion" else "by one call of the function for each"
+        how = {"motion": "in SIMD lanes of one compiled rollout", "chunk": "a chunk of them at once"}.get(
+            self.kind, "by one call of the function for each"
         )
         return (
             f"{self.rows} rows, {how}\n{self.chunks} chunks of about {self.chunk} rows\n"
@@ -67,8 +66,8 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """ "motion": all rows in one compiled rollout; "function": one call for each row."""
-        return "motion" if isinstance(self.task.run, Motion) else "function"
+        """ "motion": all rows in one compiled rollout; "chunk": many at once; "function": one call for each row."""
+        return self.task.run.kind if isinstance(self.task.run, Chunked) else "function"
 
     def explain(self, workers: int | None = None) -> Forecast:
         """Predict rows, chunks, seconds and memory. It times a few rows, keeps nothing of them, and writes nothing.
@@ -128,7 +127,7 @@ class Job:
         if facts["samples"] > task.draw.samples:
             draw = Draw(task.draw.space, facts["samples"], task.draw.method, task.draw.seed)
             task = Task(task.robot, draw, task.run, task.outputs, task.limit)
-        how = "all rows in one compiled rollout" if self.kind == "motion" else "one call of the function for each row"
+        how = task.run.how if isinstance(task.run, Chunked) else "one call of the function for each row"
         LOG.info("study of robot %r in %s: %s", task.robot.name, path, how)
         total = len(task.draw)
         gaps = parts.missing(path, total)
@@ -210,7 +209,7 @@ def study(
     if names is not None and (not names or len(set(names)) < len(names)):
         raise DalembertError(f"study: outputs is {outputs!r}, expected names, each once")
     bound = space.bound(robot.model)
-    if isinstance(run, Motion):
+    if isinstance(run, Chunked):
         run.check(robot, bound)
         if names is not None and set(names) != set(run.names):
             raise DalembertError(f"study: outputs is {names}, but the motion measures {run.names}: leave outputs out")

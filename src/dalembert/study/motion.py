@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,12 +25,15 @@ from dalembert.sim.rollout.rollout import rollout
 from dalembert.sim.rollout.tallies import STATE, Tallies, Tally
 from dalembert.sim.run.run import Run
 from dalembert.sim.settings import Settings
+from dalembert.sim.system.sampled import Sampled
+
+from .rows import Chunked
 
 DIVERGED = "diverged: the motion is no longer one of numbers"
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Motion(Chunked):
     """What `motion` describes; called for no single row, but for chunks of them."""
 
     torque: Any
@@ -46,6 +49,9 @@ class Motion:
     start: tuple[tuple[float, ...], tuple[float, ...]] | None
     _tallies: dict[Any, Tallies] = field(default_factory=dict, repr=False)
 
+    kind: ClassVar[str] = "motion"
+    how: ClassVar[str] = "all rows in one compiled rollout"
+
     def __reduce__(self) -> tuple[Any, ...]:  # compiled code stays here
         values = (self.torque, self.controls, self.step, self.steps, self.integrator, self.contact, self.elements)
         return Motion, (*values, self.friction, self.parameters, self.measures, self.start)
@@ -55,7 +61,7 @@ class Motion:
         return self.__reduce__()[1]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the outputs."""
         return tuple(measure.name for measure in self.measures)
 
@@ -63,9 +69,13 @@ class Motion:
     def law_arguments(self) -> tuple[str, ...]:
         """Arguments of the law beside the state, but for names of live groups, which are the model's."""
         law = self.torque if self.torque is not None else self.controls
-        law = getattr(law, "law", law)
-        names = tuple(inspect.signature(law).parameters) if callable(law) else ()
-        return tuple(name for name in names[3:] if name not in (*GROUPS, CONTACT_FRICTION))
+        own: set[str] = set()  # that a controller fills itself: its state, answers of others
+        while hasattr(law, "law"):
+            own |= {*getattr(law, "inputs", ()), "state"} if isinstance(law, Sampled) else set()
+            law = law.law
+        parameters = tuple(inspect.signature(law).parameters.values())[3:] if callable(law) else ()
+        named = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        return tuple(name for name in named if name not in (*GROUPS, CONTACT_FRICTION, *own))
 
     def check(self, robot: Robot, space: Space) -> None:
         """Refuse names that nothing has, and axes that nothing takes."""

@@ -29,6 +29,7 @@ from dalembert.version import __version__
 
 from .motion import Motion
 from .parts import folder_of
+from .rows import Chunked
 from .work import Task
 
 FILE = "study.json"
@@ -57,7 +58,7 @@ def described(task: Task) -> dict[str, Any]:
         "name": task.robot.name,
         "robot": robot_digest(task.robot),
         "run": getattr(run, "__qualname__", type(run).__name__),
-        "kind": "motion" if isinstance(run, Motion) else "function",
+        "kind": run.kind if isinstance(run, Chunked) else "function",
         "function": function_digest(run),
         "source": _source(run),
         "axes": draw.space.plain(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,15 +17,15 @@ from dalembert.distributions.space import MODEL, START, space_of
 from dalembert.errors import DalembertError, unknown
 
 from . import parts, provenance
-from .motion import Motion
-from .rows import Row
+from .named import Named
+from .rows import Chunked, Row
 from .sensitivity import Sensitivity, correlations, sobol_indices
 from .table import Table
 from .work import Task
 
 
 @dataclass(frozen=True)
-class Failures(Mapping[str, np.ndarray]):
+class Failures(Named[np.ndarray]):
     """Reasons and the rows (n,) that have each; print it to read it. Numbers in a reason do not make another one."""
 
     groups: dict[str, np.ndarray]
@@ -76,7 +76,7 @@ class Result:
 
     @cached_property
     def _table(self) -> Table:
-        return Table(self.folder, self.draw, self.facts["conditioned"])
+        return Table(self.folder, self.draw, self.facts["conditioned"], self._temporary)
 
     def table(self) -> Table:
         """All rows as columns: `result.table()["peak_torque"]`."""
@@ -125,7 +125,7 @@ class Result:
         if not 0 <= row < len(self.draw):
             raise DalembertError(f"repeat: row {row}, expected 0 to {len(self.draw) - 1}")
         task, values = self.task, self.draw.rows(int(row), int(row) + 1)
-        if isinstance(task.run, Motion):
+        if isinstance(task.run, Chunked):
             return task.run.repeated(task.robot, self.draw.space, values)
         asked = Row(self.draw.space, task.robot, values, 0, int(row))
         return task.run(asked.robot, asked)

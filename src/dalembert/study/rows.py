@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from dalembert.distributions.states import Start, States
 from dalembert.errors import DalembertError, unknown
 from dalembert.robot import Robot
 
+from .named import Named
+
 TEXT = 300  # characters of a reason that are kept
 
 
-class Row(Mapping[str, Any]):
+class Row(Named[Any]):
     """One row: `row["payload"]` is the value of that axis. row.index: its number.
 
     row["start"]: a state with .q and .v. row["model"]: errors of the model; the robot that the function gets has them
@@ -116,6 +118,28 @@ class Outputs:
             if x.shape != self.shapes[name]:
                 raise Failed(f"output {name!r} has shape {x.shape}, that of other rows {self.shapes[name]}")
         return found
+
+
+class Chunked:
+    """A function that computes many rows at once; `Motion` is one. Subclass it, state `names`, and write `chunk`."""
+
+    names: tuple[str, ...]
+    kind: ClassVar[str] = "chunk"
+    how: ClassVar[str] = "all rows of a chunk at once"
+
+    def check(self, robot: Robot, space: Space) -> None:
+        """Refuse names that nothing has, and axes that nothing takes."""
+
+    def chunk(
+        self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Outputs (n, …) of n rows, and which of them (n,) diverged."""
+        raise NotImplementedError
+
+    def repeated(self, robot: Robot, space: Space, values: Mapping[str, np.ndarray]) -> Any:
+        """One row again, values (1, …)."""
+        twice = {name: np.concatenate([x, x]) for name, x in values.items()}
+        return {name: x[0] for name, x in self.chunk(robot, space, twice, 2)[0].items()}
 
 
 def numbers(name: str, x: Any) -> np.ndarray:

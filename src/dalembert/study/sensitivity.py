@@ -46,16 +46,20 @@ class Sensitivity:
         return "\n".join(lines)
 
 
-def sobol_indices(output: str, factors: list[str], y: np.ndarray) -> Sensitivity:
+def sobol_indices(output: str, factors: list[str], y: np.ndarray, *, intervals: bool = True) -> Sensitivity:
     """First-order and total indices of values y (n, 2 + factors) at A, B and A with each factor of B.
 
-    Saltelli et al. 2010 (first order, estimator b), Jansen 1999 (total); intervals by the bootstrap over points.
+    Saltelli et al. 2010 (first order, estimator b), Jansen 1999 (total); intervals by the bootstrap over points, NaN
+    where they are not asked for.
     """
     good = np.isfinite(y).all(axis=1)
     y = y[good]
     if len(y) < 8:
         raise DalembertError(f"sensitivity: {len(y)} complete points of {output!r}, expected 8 or more: add samples")
     first, total = _indices(y, np.ones((1, len(y))))
+    if not intervals:
+        unknown = np.full((len(factors), 2), np.nan)
+        return Sensitivity(output, "sobol", tuple(factors), first[0], total[0], unknown, unknown, y.size)
     picks = (uniforms(0, "bootstrap", 0, RESAMPLES, len(y)) * len(y)).astype(int)
     weights = np.stack([np.bincount(row, minlength=len(y)) for row in picks]).astype(float)
     some_first, some_total = _indices(y, weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,19 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
 
 from . import parts
+from .named import Named
 
 
-class Table(Mapping[str, np.ndarray]):
+class Table(Named[np.ndarray]):
     """Columns of all rows there are, in order: `table["peak_torque"]` is an array (n,) or (n, k).
 
     Beside axes and outputs: row, its number; failed, why there is no result, or ""; seconds that it took. Errors of
     models and starts, `table["model"]`, are computed again from the seed; `labels` says what their columns are.
     """
 
-    def __init__(self, folder: Path, draw: Draw, conditioned: bool) -> None:
+    def __init__(self, folder: Path, draw: Draw, conditioned: bool, temporary: Any = None) -> None:
         self.folder, self.draw, self.conditioned = folder, draw, conditioned
+        self._temporary = temporary  # the folder lives as long as its table
         self._columns: dict[str, np.ndarray] = {}
         pieces = list(parts.distinct(folder))
         self._names = _names(pieces[0][2]) if pieces else list(parts.OWN)

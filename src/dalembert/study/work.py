@@ -18,7 +18,7 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .motion import DIVERGED, Motion
-from .rows import Failed, Outputs, Row, Shapes, evaluated, not_numbers, reason
+from .rows import Chunked, Failed, Outputs, Row, Shapes, evaluated, not_numbers, reason
 from .watch import rows
 
 BYTES = 1 << 24  # of inputs and outputs of a chunk of motions
@@ -70,20 +70,20 @@ def compute(
     """Rows begin … end − 1, or the first of them where the work was stopped."""
     started = time.perf_counter()
     values = task.draw.rows(begin, end)
-    if isinstance(task.run, Motion):
+    if isinstance(task.run, Chunked):
         try:
-            return _motions(task, task.run, values, begin, end, started)
+            return _together(task, task.run, values, begin, end, started)
         except DalembertError as error:  # of the setting, the same for every row
             raise DalembertError(f"study: rows {begin} to {end - 1}: {error}") from None
     return _called(task, values, begin, end, shapes, stopped)
 
 
-def _motions(
-    task: Task, motion: Motion, values: Mapping[str, np.ndarray], begin: int, end: int, started: float
+def _together(
+    task: Task, run: Chunked, values: Mapping[str, np.ndarray], begin: int, end: int, started: float
 ) -> Chunk:
     n = end - begin
     with np.errstate(all="ignore"):  # rows that diverge are told below
-        outputs, diverged = motion.chunk(task.robot, task.draw.space, values, n)
+        outputs, diverged = run.chunk(task.robot, task.draw.space, values, n)
     failed = [DIVERGED if bad else "" for bad in diverged] if diverged.any() else [""] * n
     for name, x in outputs.items():
         nan = np.isnan(x).reshape(n, -1).any(axis=1) & ~diverged

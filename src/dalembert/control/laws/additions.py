@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.math import maximum, pi, sin
 from dalembert.model import motorized
 from dalembert.robot import Robot
+from dalembert.sim.system.sampled import settings_of
 
 from ..gains import per_freedom
 from .law import Law, within_effort
@@ -25,6 +26,10 @@ class _Around(Law):
         self.robot, self.law = robot, law
         self.notes = tuple(getattr(law, "notes", ()))
 
+    def inner(self, t: Any, q: np.ndarray, v: np.ndarray, settings: Mapping[str, Any]) -> Any:
+        """The law's torques, with those of the settings that it takes."""
+        return self.law(t, q, v, **settings_of(self.law, settings))
+
 
 class Dither(_Around):
     """law + amplitude · sin(2π f t)."""
@@ -33,7 +38,7 @@ class Dither(_Around):
     frequency = 0.0
 
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
-        return self.law(t, q, v, **settings) + self.amplitude * sin(2.0 * pi * self.frequency * t)
+        return self.inner(t, q, v, settings) + self.amplitude * sin(2.0 * pi * self.frequency * t)
 
 
 class LimitBuffer(_Around):
@@ -44,7 +49,7 @@ class LimitBuffer(_Around):
     damping: np.ndarray
 
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
-        tau = np.asarray(self.law(t, q, v, **settings))
+        tau = np.asarray(self.inner(t, q, v, settings))
         limits = self.robot.limits
         tau = np.array(tau, np.result_type(tau, np.asarray(q), np.asarray(v), float))
         for k, place in _limited(self.robot):
@@ -60,7 +65,7 @@ class WithinLimits(_Around):
     """The law, cut off at the motors' limits."""
 
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
-        return within_effort(self.robot, np.asarray(self.law(t, q, v, **settings)))
+        return within_effort(self.robot, np.asarray(self.inner(t, q, v, settings)))
 
 
 def dither(robot: Robot, law: Callable[..., Any], amplitude: Any, frequency: float = 50.0) -> Dither:

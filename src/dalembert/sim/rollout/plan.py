@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from ..system.planner import Planner, sampled
 from ..system.sampled import Sampled, settings_of
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
-from .live import CONTACT_FRICTION, check_values, checked_names, size_of
+from .live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, size_of
 from .memory import remembered
 from .motions import Motions
 from .planned_motions import PlannedMotions
@@ -194,7 +195,18 @@ def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
     taken: set[str] = set()
     for law in filter(callable, laws):
         taken |= named.keys() & set(law.settings) if isinstance(law, Planner) else set(settings_of(law, named))
+    if PAYLOAD in taken and not any(_names(law, PAYLOAD) for law in laws):
+        taken.remove(PAYLOAD)  # a law with **settings takes everything; the load is still the robot's
     return {name: np.shape(x)[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
+
+
+def _names(law: Any, name: str) -> bool:
+    """Whether a law, or one within it, has an argument of this very name."""
+    while law is not None:
+        if callable(law) and name in inspect.signature(law).parameters:
+            return True
+        law = getattr(law, "law", None)
+    return False
 
 
 def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:
