@@ -13,6 +13,7 @@ from dalembert.files import write_text
 from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 from .terminal import is_unicode
 
+READABLE = 1000  # monomials of an equation that is printed unasked
 USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
 
@@ -53,6 +54,10 @@ def run(
         print_json({"equations": shown, "symbols": [p._asdict() for p in used]})
         return 0
     for equation in derived:
+        if not quantity and equation.monomials > READABLE:
+            more = f"--quantity {equation.name} prints them, --out equations.tex writes them"
+            print(f"{equation.letter}: too long to read, with {equation.monomials} terms: {more}\n")
+            continue
         print(equation.text(digits=digits, width=WIDTH, unicode=is_unicode()), end="\n\n")
     if used:
         rows = [(p.name, p.value, p.unit, p.meaning) for p in used]

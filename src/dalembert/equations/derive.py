@@ -55,9 +55,12 @@ def derive(
     function = trace(compute, sizes | ({INPUT: len(constants)} if constants else {}), name)
     every = _variables(_coordinates(model, sizes), list(constants), rename)
     variables = {(i.name, k): every[i.name, k] for i in function.inputs for k in range(i.size)}
-    write = _simplified(function, variables, bool(groups), model) if simplify else _plain(function, variables)
+    if simplify:
+        write, monomials = _simplified(function, variables, bool(groups), model)
+    else:
+        write, monomials = _plain(function, variables), 0
     shape = cramer.SHAPES[name](model.nv) if solving else function.outputs[0].shape
-    return Equation(name, model.name, shape, tuple(constants.values()), variables, write)
+    return Equation(name, model.name, shape, tuple(constants.values()), variables, write, monomials)
 
 
 def _check(rename: Mapping[str, str], known: list[str]) -> None:
@@ -113,7 +116,9 @@ def _derivative(name: str, dots: str) -> str:
     return f"{head}{dots}{underscore}{tail}"
 
 
-def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], exact: bool, model: Model) -> Any:
+def _simplified(
+    function: Function, variables: Mapping[tuple[str, int], Any], exact: bool, model: Model
+) -> tuple[Any, int]:
     ring = Ring(nonzero=INPUT)
     try:
         outputs = ring.polynomials(function)
@@ -131,7 +136,7 @@ def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], ex
         under = [] if divisor == ONE else [sympy().Pow(arranger.expression(divisor), -1)]
         return [arranger.product([arranger.expression(p), *under]) if p else sympy().Integer(0) for p in polynomials]
 
-    return write
+    return write, count
 
 
 def _plain(function: Function, variables: Mapping[tuple[str, int], Any]) -> Any:

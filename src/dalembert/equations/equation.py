@@ -45,7 +45,8 @@ class Equation:
     """A quantity of a robot on paper. Print it, or show it in a notebook.
 
     name: of the quantity. shape: of the result. parameters: the meaning of the symbols for constants of the model.
-    variables: input (name, index) → symbol.
+    variables: input (name, index) → symbol. monomials: how many, in sines and cosines of single angles written as
+    exponentials, before they are put together; 0 where nothing was simplified.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Equation:
     parameters: tuple[Parameter, ...]
     variables: Mapping[tuple[str, int], Any]
     write: Write
+    monomials: int = 0
 
     @cached_property
     def sympy(self) -> Any:

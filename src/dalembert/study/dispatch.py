@@ -18,6 +18,7 @@ from .rows import Shapes
 from .work import Chunk
 
 SHORTEST, LONGEST = 0.1, 30.0  # [s] of work in a chunk: far above a scheduler's cost, not too much to lose
+COST = 5e-3  # [s] of the process that gives out chunks and writes them, for each, twice over
 SHARES = 20  # chunks that each worker gets at least, so that all end together
 FIRST, GROWTH = 2, 8  # rows of the first chunk, and how many times larger the next one may be
 IMPATIENT = 0.5  # [s] after which the first chunk is slow enough for all workers to begin
@@ -39,9 +40,14 @@ class Pace:
     def learn(self, chunk: Chunk) -> None:
         """Take the time of a chunk into account."""
         each = max(chunk.took / max(1, chunk.end - chunk.begin), 1e-9)
-        goal = min(max(SHORTEST, self.total * each / (SHARES * self.workers)), LONGEST)
+        goal = length(self.total * each, self.workers)
         self.size = int(min(max(FIRST, goal / each), GROWTH * self.size, self.most))
         self.known = self.known or chunk.took >= 0.5 * SHORTEST or self.size == self.most
+
+
+def length(work: float, workers: int) -> float:
+    """Seconds of work that a chunk should have: enough chunks for each worker, not too many to be written."""
+    return min(max(SHORTEST, COST * workers, work / (SHARES * workers)), LONGEST)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from .rows import Shapes
 from .work import Chunk, Task, compute, packed, remote
 
 RETRIES = 3  # times that Dask and Ray give the chunk of a worker that died to another one
-NAMED = ("threads", "processes", "ray", "dask://HOST:PORT")
+NAMED = ("threads", "processes", "ray", "slurm", "dask://HOST:PORT")
 POLL = 0.2  # [s] between two questions to a job that is no future
 
 

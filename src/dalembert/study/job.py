@@ -19,8 +19,8 @@ from dalembert.execute.threads import limit
 from dalembert.progress import Progress
 from dalembert.robot import Robot
 
-from . import parts, provenance
-from .dispatch import LONGEST, SHARES, SHORTEST, Pace, Work, gaps_from
+from . import parts, provenance, slurm
+from .dispatch import Pace, Work, gaps_from, length
 from .executors import workers_of
 from .result import Result
 from .rows import Chunked, check_function
@@ -77,7 +77,7 @@ class Job:
         threads = workers or limit(None)
         each, resident = self._timed()
         total = len(self)
-        goal = min(max(SHORTEST, total * each / (SHARES * threads)), LONGEST)
+        goal = length(total * each, threads)
         size = int(min(max(2, goal / each), self.task.most_rows(), max(total, 1)))
         chunks = -(-total // size)
         return Forecast(total, size, chunks, total * each / min(threads, chunks), resident, threads, self.kind)
@@ -112,10 +112,16 @@ class Job:
         """Compute the rows that the folder does not have yet, and return all of them.
 
         folder: new, or of the same study; None: a temporary one, which goes with the result. executor: None, threads of
-        this process; an Executor of concurrent.futures; a Dask client; "processes", "ray", "dask://HOST:PORT". workers:
-        how many; default as many as there are. Ctrl-C keeps what is done; a second run goes on.
+        this process; an Executor of concurrent.futures; a Dask client; "processes", "ray", "slurm", "dask://HOST:PORT".
+        workers: how many; default as many as there are. Ctrl-C keeps what is done; a second run goes on.
         """
         temporary = None
+        if isinstance(executor, str) and executor == "slurm":
+            slurm.check()
+            if folder is None:
+                raise DalembertError(
+                    "executor 'slurm': give a folder that all nodes see: run('/shared/study', 'slurm')"
+                )
         if folder is None:
             temporary = tempfile.TemporaryDirectory(prefix="dalembert-study-", ignore_cleanup_errors=True)
             folder = temporary.name
@@ -131,7 +137,9 @@ class Job:
         LOG.info("study of robot %r in %s: %s", task.robot.name, path, how)
         total = len(task.draw)
         gaps = parts.missing(path, total)
-        if gaps:
+        if gaps and isinstance(executor, str) and executor == "slurm":
+            _in_arrays(task, path, total, workers, progress)
+        elif gaps:
             _compute(task, path, gaps, total, executor, workers, progress, fresh)
         return Result(path, task=task, temporary=temporary)
 
@@ -175,6 +183,29 @@ def _compute(
             raise Interrupted(text, done, Result(path, task=task)) from None
         finally:
             workers.close()
+
+
+def fill(task: Task, path: Path) -> None:
+    """Compute the rows that a folder does not have yet, by threads of this process, beside others that do the same."""
+    gaps = parts.missing(path, len(task.draw))
+    if gaps:
+        cores = os.environ.get("SLURM_CPUS_PER_TASK", "")
+        _compute(task, path, gaps, len(task.draw), None, int(cores) if cores.isdigit() else None, False, False)
+
+
+def _in_arrays(task: Task, path: Path, total: int, count: int | None, progress: bool | None) -> None:
+    """The missing rows by arrays of SLURM."""
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+        raise DalembertError(f"study: workers is {count!r}, expected a whole number ≥ 1")
+    with Progress(f"study of {task.robot.name}", total, "rows", progress) as shown:
+        try:
+            slurm.run_array(task, path, count, lambda done: shown.show(done))
+        except KeyboardInterrupt:
+            done = total - sum(end - begin for begin, end in parts.missing(path, total))
+            text = (
+                f"study: interrupted: {done} of {total} rows are in {path}; the same run again goes on with the others"
+            )
+            raise Interrupted(text, done, Result(path, task=task)) from None
 
 
 def _resident() -> int:

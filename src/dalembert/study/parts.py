@@ -19,7 +19,8 @@ NAME = re.compile(r"rows-(\d{12})-(\d{12})\.parquet")
 MAGIC = b"PAR1"  # at both ends of a complete file
 OWN = ("row", "failed", "seconds")
 COMPRESSED = {"compression": "lz4"}  # zstd takes 1.4 times as long, for files a tenth smaller
-OFTEN = 1.0  # [s] between two looks into the folder
+OFTEN = 1.0  # [s] between two looks into the folder, at least
+PATIENCE = 50.0  # times that a look took until the next one
 SHAPE = b"shape"  # in the metadata of a column: of arrays with several axes
 
 Range = tuple[int, int]
@@ -79,12 +80,17 @@ def _column(pa: Any, name: str, x: np.ndarray) -> tuple[Any, Any]:
     return column, pa.field(name, column.type, metadata={SHAPE: ",".join(map(str, x.shape[1:])).encode()})
 
 
-def parts(folder: Path) -> list[tuple[int, int, Path]]:
-    """(begin, end, file) of every part, in the order of rows. Files that were cut off do not count."""
+def parts(folder: Path, checked: set[str] | None = None) -> list[tuple[int, int, Path]]:
+    """(begin, end, file) of every part, in the order of rows. Files that were cut off do not count.
+
+    checked: names of files that were found complete, which are not opened again; new ones are added.
+    """
     found = []
+    checked = set() if checked is None else checked
     for path in folder_of(folder).glob("rows-*.parquet"):
         match = NAME.fullmatch(path.name)
-        if match and _is_complete(path):
+        if match and (path.name in checked or _is_complete(path)):
+            checked.add(path.name)
             found.append((int(match[1]), int(match[2]), path))
     return sorted(found, key=lambda part: (part[0], -part[1], part[2].name))
 
@@ -98,13 +104,13 @@ def _is_complete(path: Path) -> bool:
         return False
 
 
-def distinct(folder: Path) -> Iterator[tuple[int, int, Path, int]]:
+def distinct(folder: Path, checked: set[str] | None = None) -> Iterator[tuple[int, int, Path, int]]:
     """(begin, end, file, first row in the file) of parts, without rows that an earlier one has.
 
     Two processes that worked on the same rows found the same numbers.
     """
     done = 0
-    for begin, end, path in parts(folder):
+    for begin, end, path in parts(folder, checked):
         if end > done:
             yield max(begin, done), end, path, begin
             done = end
@@ -130,13 +136,15 @@ class Meanwhile:
     """What other processes have written to the folder while this one works."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.known, self.seen = folder, list[Range](), -OFTEN
+        self.folder, self.known, self.checked = folder, list[Range](), set[str]()
+        self.next = 0.0  # [s], when it is time to look again
 
     def left(self, begin: int, end: int) -> list[Range]:
-        """Ranges within begin … end − 1 that nobody has written, as of at most `OFTEN` seconds ago."""
-        if time.monotonic() - self.seen > OFTEN:
-            self.known = [(b, e) for b, e, _, _ in distinct(self.folder)]
-            self.seen = time.monotonic()
+        """Ranges within begin … end − 1 that nobody has written, as of the last look into the folder."""
+        begun = time.monotonic()
+        if begun >= self.next:
+            self.known = [(b, e) for b, e, _, _ in distinct(self.folder, self.checked)]
+            self.next = time.monotonic() + max(OFTEN, PATIENCE * (time.monotonic() - begun))
         return _between(self.known, begin, end)
 
 

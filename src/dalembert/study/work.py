@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -133,13 +135,14 @@ _reading = threading.Lock()
 
 
 def packed(task: Task) -> bytes:
-    """The task as bytes; functions that are defined in the main program or in others need cloudpickle."""
+    """The task as bytes, for `unpacked`; functions that are defined in the main program need cloudpickle."""
     try:
         import cloudpickle
     except ImportError:
         cloudpickle = None
     try:
-        return (cloudpickle or pickle).dumps(task)
+        where = [os.path.abspath(folder) for folder in sys.path if os.path.isdir(folder or ".")]
+        return pickle.dumps((where, (cloudpickle or pickle).dumps(task)))
     except Exception as error:  # whatever refuses to be sent
         cure = "" if cloudpickle else "pip install cloudpickle, or "
         raise DalembertError(
@@ -148,13 +151,21 @@ def packed(task: Task) -> bytes:
         ) from None
 
 
+def unpacked(data: bytes) -> Task:
+    """The task of `packed`. Modules are looked for where the program found them as well, if files are shared."""
+    where, inner = pickle.loads(data)
+    sys.path += [folder for folder in where if folder not in sys.path]
+    task: Task = pickle.loads(inner)
+    return task
+
+
 def remote(data: bytes, begin: int, end: int, shapes: Shapes | None) -> Chunk:
     """`compute` in another process. Ctrl-C gives the rows that are done."""
     key = hashlib.sha256(data).hexdigest()
     with _reading:
         if key not in _tasks:
             _tasks.clear()
-            _tasks[key] = pickle.loads(data)
+            _tasks[key] = unpacked(data)
         task = _tasks[key]
     try:
         return compute(task, begin, end, shapes)
