@@ -188,3 +188,21 @@ def test_readme_has_the_least_and_the_most_of_all_functions():
             )
     lines = report.summary({"timings": rows}, "Pinocchio", ["UR5"]).splitlines()
     assert lines[2] == "| UR5 | - | 20–50× | - |"
+
+
+def test_shares_of_a_control_period(capsys):
+    from dalembert.cli import main
+
+    assert main(["bench", "2r", "--rate", "100", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["2r"]
+    assert {each["call"] for each in listed} >= {"inverse_dynamics", "mass_matrix", "pose"}
+    assert all(each["share"] == pytest.approx(100.0 * each["seconds"]) for each in listed)
+    assert main(["bench", "2r", "--rate", "1e9", "--function", "gravity"]) == 1
+    assert "of the period" in capsys.readouterr().out
+    for wrong, text in (
+        (["2r", "--rate", "0"], "rate is 0.0"),
+        (["2r", "--rate", "5", "--function", "gravty"], "did you mean 'gravity'"),
+        (["--rate", "5"], "of which robot"),
+    ):
+        assert main(["bench", *wrong]) == 2
+        assert text in capsys.readouterr().err

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TypeVar
 
+FAR = 1e6  # [s]: longer than that is no forecast
 FIRST, OFTEN, WIDTH = 1.0, 0.2, 30  # s until something is shown, s between two bars, characters of a bar
 
 Item = TypeVar("Item")
@@ -80,9 +81,10 @@ class Progress:
         if self.total is None:
             return f"{_short(done)}{unit}, {spent:.0f} s so far"
         share = min(done / self.total, 1.0) if self.total else 1.0
-        left = f"{spent * (1.0 - share) / share:.0f} s left" if share > 0.0 else f"{spent:.0f} s so far"
+        left = spent * (1.0 - share) / share if share > 0.0 else FAR
+        known = f"{left:.0f} s left" if left < FAR else f"{spent:.0f} s so far"
         bar = "█" * round(WIDTH * share) + "·" * (WIDTH - round(WIDTH * share)) + " " if self.bar else ""
-        return f"{bar}{_short(done)} of {_short(self.total)}{unit}, {left}"
+        return f"{bar}{_short(done)} of {_short(self.total)}{unit}, {known}"
 
     def _announce(self) -> None:
         """Name the task if nothing was shown in the first second."""

@@ -13,6 +13,7 @@ from tolerances import COMPUTED, MILLISECOND_STEPS, REACHED
 CHORDS = 0.03  # slopes of chords over a twentieth of the range
 OIL = 0.05  # the oil gives way while the piston speeds up
 DAMPED = 0.02  # of a swing: damping of the oil is left out of ω
+RUNG = 1e-6  # [m] of 1.3 mm, at the default tolerances
 CROSSING = 5e-3  # of the swing, half a period after the start
 
 LIFT = Cylinder("lift", "lift_cylinder_base", "lift_cylinder_rod", bore=0.1, rod=0.06, stroke=0.45, damping=3e4)
@@ -87,3 +88,27 @@ def test_impossible_cylinders_are_refused() -> None:
     robot = dalembert.load("hydraulic")
     with pytest.raises(DalembertError, match=r"rod is 0\.2 m, expected less than the bore"):
         robot.simulate(np.zeros(5), np.zeros(5), 0.1, elements=[Cylinder("c", LIFT.frame, LIFT.other, rod=0.2)])
+
+
+@pytest.mark.parametrize("varying", [False, True])
+def test_the_oil_is_as_stiff_as_its_chambers_where_the_piston_stops(varying: bool) -> None:
+    """A mass on a slide rings about the place where the valve closed: ω = √(k / m), k of the columns of oil there."""
+    speed, closure, mass, extended = 0.5, 0.5, 2000.0, 0.1
+    m = Mechanism("slide", gravity=(0, 0, 0)).ground(foot=(-1.0, 0), rail=(0, 0))
+    m.body("load", mass, [1.0, 1.0, 1.0])
+    m.joint("prismatic", "ground.rail", "load.origin", name="way", axis=(1, 0, 0), start=0.0, rate=speed)
+    sizes = {"bore": 0.08, "rod": 0.04, "stroke": 0.4, "hose": 1e-4}
+    m.cylinder("ground.foot", "load.origin", **sizes, speed=speed, closure=closure, extended=extended, varying=varying)
+    robot = m.build()
+    out = extended + (speed * closure if varying else 0.0)
+    first, second = 0.25 * np.pi * 0.08**2, 0.25 * np.pi * (0.08**2 - 0.04**2)
+    k = 1.4e9 * (first**2 / (1e-4 + first * out) + second**2 / (1e-4 + second * (0.4 - out)))
+    period = 2.0 * np.pi / np.sqrt(k / mass)
+    run = robot.simulate(*robot.start, closure + period, record=period / 50)
+    late = run.t > closure
+    t, way = run.t[late] - closure, run.q[late, 0] - speed * closure
+    np.testing.assert_allclose(way, speed * period / (2.0 * np.pi) * np.sin(2.0 * np.pi * t / period), atol=RUNG)
+    assert np.abs(run.energy.residual).max() < MILLISECOND_STEPS * mass * speed**2
+    # oil that flows in while the spring is strained changes its stiffness: the ledger counts that work
+    other = robot.simulate(robot.start[0], 0.8 * robot.start[1], closure + period, rtol=1e-10)
+    assert np.abs(other.energy.residual).max() < MILLISECOND_STEPS * mass * speed**2

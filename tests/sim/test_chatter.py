@@ -84,3 +84,15 @@ def test_switches_that_pass_do_not_stop_a_run() -> None:
 def test_a_stiff_spring_does_not_chatter(arm) -> None:
     run = arm.simulate(STILL, STILL, 0.05, lambda t, q, v: -1e7 * q - 10.0 * v)
     assert run.t[-1] == 0.05
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_a_sign_of_the_speed_beside_dry_friction_is_named(called) -> None:
+    robot = load("panda")
+
+    def law(t, q, v):
+        return -5.0 * (np.sign(v) if called else np.array([sign(x) for x in v]))
+
+    with pytest.raises(SimulationError, match=r"friction of joint 'panda_joint|jumps between") as caught:
+        robot.simulate(robot.home().q, np.zeros(robot.nv), 1.0, law)
+    assert "width" in str(caught.value)

@@ -100,7 +100,7 @@ class Mechanism(Drawing):
         law = law_stated(effort, where, "effort", ("t", "length", "rate"))
         return self._add(LineForce(name, *self._two_ends(a, b, where), law))
 
-    def cylinder(self, a: str, b: str, *, name: str | None = None, **values: float) -> Self:
+    def cylinder(self, a: str, b: str, *, name: str | None = None, **values: Any) -> Self:
         """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure, …
 
         See `Cylinder`: oil as a spring about the length that a constant flow asks for, until the valve closes.

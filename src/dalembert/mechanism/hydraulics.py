@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
-from dalembert.math import minimum, where
+from dalembert.math import maximum, minimum, where
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.sim.elements.base import Action, Situation, above_zero, positive
@@ -30,13 +30,13 @@ BULK_MODULUS = 1.4e9  # [Pa]: of mineral oil with the air that it usually holds
 class Cylinder(LineForce):
     """A double-acting hydraulic cylinder between two frames, fed at a constant flow until its valve closes.
 
-    bore, rod: diameters [m]; stroke [m]; hose [m³]: volume of oil on each side beside its chamber; bulk [Pa]:
-    modulus of
-    oil and hoses together; damping [N·s/m]. speed [m/s]: of the piston while the valve is open; closure [s]: when it
-    closes (None: it stays open). extended [m]: how far the piston is out, for the stiffness of the oil; None: half way.
+    bore, rod: diameters [m]; stroke [m]; hose [m³]: volume of oil on each side beside its chamber; bulk [Pa]: modulus
+    of oil and hoses together; damping [N·s/m]. speed [m/s]: of the piston while the valve is open; closure [s]: when it
+    closes (None: it stays open). extended [m]: how far the piston is out at the start; None: half way. varying: the
+    oil is as stiff as the volumes of its chambers make it while the piston moves; False: as stiff as at the start.
     preload [N]: what the oil pushes outward with at the start of the run, as the weight on it asks; 0: it is relaxed.
 
-    The oil is a spring of constant stiffness about the length that the flow asks for: that at the start of the run, and
+    The oil is a spring about the length that the flow asks for: that at the start of the run, and
     what the preload compresses, plus speed · t, up to the closure.
     """
 
@@ -50,6 +50,7 @@ class Cylinder(LineForce):
     closure: float | None = None
     extended: float | None = None
     preload: float = 0.0
+    varying: bool = False
     loses: ClassVar[bool] = True
 
     def prepared(self, model: Model) -> Model:
@@ -72,9 +73,27 @@ class Cylinder(LineForce):
     @property
     def stiffness(self) -> float:
         """Stiffness of the oil along the cylinder [N/m]: β (A₁² / V₁ + A₂² / V₂)."""
-        out = 0.5 * self.stroke if self.extended is None else self.extended
-        (first, second), back = self.areas, self.stroke - out
-        return float(self.bulk * (first**2 / (self.hose + first * out) + second**2 / (self.hose + second * back)))
+        return float(self._oil(self._out)[0])
+
+    @property
+    def _out(self) -> float:
+        """How far the piston is out at the start [m]."""
+        return 0.5 * self.stroke if self.extended is None else self.extended
+
+    def _oil(self, out: Any) -> tuple[Any, Any]:
+        """Stiffness of the oil with the piston so far out, and its slope [N/m²]; at the ends of the stroke it stays."""
+        first, second = self.areas
+        held = minimum(maximum(out, 0.0), self.stroke)
+        one, two = self.hose + first * held, self.hose + second * (self.stroke - held)
+        slope = self.bulk * (second**3 / (two * two) - first**3 / (one * one))
+        inside = (out > 0.0) & (out < self.stroke)
+        return self.bulk * (first**2 / one + second**2 / two), where(inside, slope, 0.0)
+
+    def _spring(self, s: Situation, commanded: Any) -> tuple[Any, Any]:
+        """Stiffness of the oil in a situation, and its slope in the length that the flow asks for."""
+        if not self.varying:
+            return self.stiffness, 0.0
+        return self._oil(self._out + commanded - s.z[0])
 
     def size(self, model: Model) -> int:
         """The length at the start."""
@@ -96,13 +115,17 @@ class Cylinder(LineForce):
         length, rate, direction = self.measured(s)
         commanded, speed = self._asked(s)
         slip = rate - speed
-        push = -self.stiffness * (length - commanded) - self.damping * slip
+        stiffness, slope = self._spring(s, commanded)
+        strain = length - commanded
+        push = -stiffness * strain - self.damping * slip
         loads = self.loads(s, push * direction)
-        return Action(wrenches=loads, rate=np.zeros(1), given=push * speed, lost=self.damping * slip * slip)
+        given = (push + 0.5 * slope * strain * strain) * speed  # oil that comes in or goes out changes the spring
+        return Action(wrenches=loads, rate=np.zeros(1), given=given, lost=self.damping * slip * slip)
 
     def energy(self, s: Situation) -> Any:
         """½ k (l − l asked for)²."""
-        return 0.5 * self.stiffness * (self.measured(s)[0] - self._asked(s)[0]) ** 2
+        commanded = self._asked(s)[0]
+        return 0.5 * self._spring(s, commanded)[0] * (self.measured(s)[0] - commanded) ** 2
 
 
 class AtJoint(NamedTuple):

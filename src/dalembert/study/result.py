@@ -154,7 +154,7 @@ class Result:
 
         return overview(self, names)
 
-    def report(self, path: str | os.PathLike[str], *, replays: int = 3) -> Path:
+    def report(self, path: str | os.PathLike[str], *, replays: int = 1) -> Path:
         """Write one offline HTML page: distributions, pair plots, what matters, what failed, worst rows.
 
         replays: how many of the worst rows of each output have a link that plays them in the viewer, where the function

@@ -17,6 +17,7 @@ from .hybrid import Hybrid
 from .watch import Crossing, Torques, Watch
 
 MOST_AT_ONCE = 100  # instants at one time, after which the run could not go on
+SPARE = 8  # instants of dry friction at one time beside one or two for each row
 AT_ONCE = 1e-13  # [s, relative to 1 + the time]: what counts as one time
 
 
@@ -31,6 +32,7 @@ class Instants:
         self.remarks: list[str] = []
         self.ended = ""
         self._started = False
+        self._switched: dict[str, int] = {}  # joints of dry friction, by how often they switched at this time
         self._at, self._times = -np.inf, 0  # time of an instant [s], and how many there were since, at that time
 
     @property
@@ -83,6 +85,7 @@ class Instants:
             soft = np.zeros(rows, bool) if never_left is None else never_left
             outcome = self.hybrid.instant(state, self._driving(state, u), fired[:rows], soft)
             state = outcome.state
+            self._note_switched(modes, self.layout.modes(state.e))
             self._report(earlier, modes, state, outcome.hit[self.system.permanent_count :], initial)
             if outcome.endless:
                 self.remarks.append(f"impacts at t = {state.t:.9g} s had no end, and were taken as inelastic")
@@ -100,8 +103,18 @@ class Instants:
     def _count(self, state: State) -> None:
         """Raise if instants follow each other without end."""
         if state.t - self._at > AT_ONCE * max(1.0, abs(state.t)):
-            self._at, self._times = state.t, 0
+            self._at, self._times, self._switched = state.t, 0, {}
         self._times += 1
+        silent = not self.log or self.log[-1].t < self._at
+        most = self.watch.rows * (2 if self._torques is None else 1) + SPARE
+        if self._switched and silent and self._times > most:
+            name = max(self._switched, key=lambda each: self._switched[each]).removeprefix("friction ")
+            raise SimulationError(
+                f"simulate: stopped at t = {state.t:.9g} s: dry friction of joint {name!r} lets go and holds again "
+                f"without end ({self._times} times at one instant): does the torque switch with the sign of its speed? "
+                "Give the switch a width, as tanh(v / 0.01), let the law run at a rate (dalembert.Sampled), or take "
+                "friction='smooth'; dry friction itself belongs in the joint"
+            )
         if self._times > MOST_AT_ONCE:
             names = ", ".join(sorted({happening.name for happening in self.log[-MOST_AT_ONCE:]})) or "friction"
             raise SimulationError(
@@ -122,6 +135,14 @@ class Instants:
             if event.terminal and not self.ended:
                 self.ended = event.name
         return state
+
+    def _note_switched(self, before: np.ndarray, after: np.ndarray) -> None:
+        """Count the joints whose friction sticks or slips now, in silence."""
+        owners = self.system.row_owners[self.system.permanent_count :]
+        for owner, old, new in zip(owners, before, after, strict=True):
+            if old != new and not owner.constraint.reported:
+                name = owner.constraint.name
+                self._switched[name] = self._switched.get(name, 0) + 1
 
     def _jumped(self, element: int, gap: int, state: State) -> State:
         """The state after an element's own jump."""
