@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError
+from dalembert.graph import Function
 from loose_bodies import SIDE, G, ball, box
 from tolerances import CONTACT_SOLVER, DIFFERENCE
 
@@ -113,3 +114,22 @@ def test_what_steppers_refuse() -> None:
         box().stepper(2e-3, contact=Contact(ground=0.0), parameters="contact_friction")
     with pytest.raises(DalembertError, match="stepper: parameters: contact_friction: there is no contact"):
         box().stepper(2e-3, parameters=("contact_friction",))
+
+
+def test_another_number_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A contact made with another friction takes the code of the one before, alone, in batches and of one state."""
+    robot = box()
+    q, v = np.tile(START, (4, 1)), np.tile(SLIDES, (4, 1))
+
+    def slid(mu: float) -> tuple[float, float, float]:
+        contact = Contact(ground=0.0, friction=mu)
+        batch = robot.rollout(q, v, step=2e-3, steps=10, contact=contact)
+        one = robot.rollout(START, SLIDES, step=2e-3, steps=10, contact=contact)
+        return batch.v[0, 3], one.v[3], robot.contact_dynamics(START, SLIDES, np.zeros(6), contact=contact).a[3]
+
+    slid(0.3)
+    monkeypatch.setattr(Function, "__init__", None)  # which a trace makes
+    for mu in (0.1, 0.55):
+        batch, one, a = slid(mu)
+        assert batch == one == pytest.approx(2.0 - mu * G * 0.02, abs=CONTACT_SOLVER)
+        assert a == pytest.approx(-mu * G, rel=CONTACT_SOLVER)

@@ -87,7 +87,7 @@ def is_loose(model: Model, body: Body) -> bool:
     return drifts(model, body) and alone and constant and not held and not any(np.any(x) for x in effects)
 
 
-_recent = RecentSame(8)
+_recent, _grown = RecentSame(8), RecentSame(8)
 
 
 def scene_of(model: Model, patches: Sequence[Patch], growth: int = 1) -> Scene:
@@ -95,12 +95,20 @@ def scene_of(model: Model, patches: Sequence[Patch], growth: int = 1) -> Scene:
     scenes: dict[int, Scene] = _recent.get((model, patches), dict)
     if growth not in scenes:
         scenes[growth] = Scene(model, patches, growth)
+    grown: dict[Any, int] = _grown.get((model,), dict)
+    grown[_outline(patches)] = max(growth, grown.get(_outline(patches), 1))
     return scenes[growth]
 
 
 def known_growth(model: Model, patches: Sequence[Patch]) -> int:
-    """The largest growth of room with which a scene of these patches was asked for."""
-    return max(_recent.get((model, patches), dict), default=1)
+    """The largest growth of room with which a scene of such patches was asked for, whatever their laws."""
+    grown: dict[Any, int] = _grown.get((model,), dict)
+    return grown.get(_outline(patches), 1)
+
+
+def _outline(patches: Sequence[Patch]) -> tuple[Any, ...]:
+    """How many patches there are, and names of the first and the last."""
+    return len(patches), *(patches[k].names for k in (0, -1) if patches)
 
 
 class Scene:

@@ -14,12 +14,13 @@ from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, RecentSame, code
 from dalembert.functions.dynamics import open_tree
 from dalembert.functions.guards import function_call
+from dalembert.interop import is_foreign
 from dalembert.model import Model
 
 from .elements.base import Situation
 from .elements.contact import CompliantContact, slots_for
 from .rigid_dynamics import AHEAD, ContactDynamics, joint_friction, rigid_dynamics, rigid_dynamics_in_slots
-from .rollout.live import LiveInputs
+from .rollout.live import CONTACT_FRICTION, LiveInputs, friction_as_input
 
 if TYPE_CHECKING:
     from dalembert.mujoco import MujocoConstraints
@@ -31,7 +32,11 @@ def contact_dynamics(
     """See `Robot.contact_dynamics`."""
     if not isinstance(contact, Contact):
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
-    live = LiveInputs("contact_dynamics", model, parameters or {}, contact)
+    parameters = dict(parameters or {})
+    if CONTACT_FRICTION not in parameters and not is_foreign(q):
+        contact, mu = friction_as_input(model, contact)
+        parameters |= {} if mu is None else {CONTACT_FRICTION: mu}
+    live = LiveInputs("contact_dynamics", model, tuple(parameters), contact)
     if contact.model == "mujoco":
         if live.names:
             raise DalembertError(
@@ -46,7 +51,7 @@ def contact_dynamics(
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
     call, count = _called(model, contact, live)
-    values = live.taken(q, {"check": keywords.get("check", True), **(parameters or {})})
+    values = live.taken(q, {"check": keywords.get("check", True), **parameters})
     x, nv = call(q, v, tau, *values, **keywords), model.nv
     force = x[..., nv : nv + 3 * count]
     return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])

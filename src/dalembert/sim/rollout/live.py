@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.contact import Contact, Patch
-from dalembert.errors import DalembertError, unknown
-from dalembert.execute import is_single, real_array
+from dalembert.contact import Contact, Patch, candidates
+from dalembert.errors import DalembertError, is_number, unknown
+from dalembert.execute import RecentSame, is_single, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.interop import is_foreign
 from dalembert.model import Model, tool_frame
@@ -55,6 +55,33 @@ def check_values(model: Model, named: Mapping[str, np.ndarray], where: str = "ro
         if values is not None and not np.all(values >= 0.0):
             wrong = values[~(values >= 0.0)].ravel()[0]
             raise DalembertError(f"{where}: {name} is {wrong:g}, expected 0 or more, or check=False")
+
+
+def friction_as_input(model: Model, contact: Any) -> tuple[Any, float | None]:
+    """The contact with a friction that is the same for all numbers, and its number as an input: so none compiles again.
+
+    The contact as it is and None, where its friction is not one number above 0 for all, at rest and sliding.
+    """
+
+    def changed() -> tuple[Any, float | None]:
+        mu = contact.friction
+        if (
+            contact.model == "mujoco"
+            or not is_number(mu)
+            or not 0.0 < mu < np.inf
+            or contact.static_friction is not None
+        ):
+            return contact, None
+        alike = replace(contact, friction=1.0)
+        laws = [patch.law for patch in candidates(model, alike)]
+        if any(law.friction != 1.0 or law.static_friction != 1.0 for law in laws):
+            return contact, None
+        return alike, float(mu)
+
+    return _alike.get((model, contact), changed) if isinstance(contact, Contact) else (contact, None)
+
+
+_alike = RecentSame(16)
 
 
 class LiveInputs:

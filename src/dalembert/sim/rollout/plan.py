@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..system.planner import Planner, sampled
 from ..system.sampled import Sampled, settings_of
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
-from .live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, size_of
+from .live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, friction_as_input, size_of
 from .memory import remembered
 from .motions import Motions
 from .planned_motions import PlannedMotions
@@ -68,6 +69,10 @@ def planned(
     method = settings.method("rollout", model)
     settings.check_rollout()
     h = float(settings.length)
+    if carries and settings.forces is None and CONTACT_FRICTION not in settings.parameters and not is_foreign(q):
+        contact, mu = friction_as_input(model, settings.contact)
+        named = {} if mu is None else {CONTACT_FRICTION: [mu]}
+        settings = replace(settings, contact=contact, parameters={**settings.parameters, **named})
     parameters = dict(settings.parameters)
     driving = sampled(settings.torque if settings.controls is None else settings.controls)
     law_sizes = _law_sizes(driving, parameters)

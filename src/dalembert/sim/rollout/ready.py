@@ -51,6 +51,9 @@ class Ready:
         if "u" in self._named:
             self._named[plan.word] = self._named.pop("u")
         self._memory = self._views["e"][..., self.nv : self.nv + self.kept]
+        planned = dict(zip(stepping.arguments, plan.arguments, strict=True))
+        for name in self._inputs.keys() - {"q", "e", "u", *arrays}:  # that the plan adds, such as a contact's friction
+            self._inputs[name][...] = planned[name]
         rest, begin = self._views["e"], self.nv + self.kept
         count = stepping.tallies.size
         if count:

@@ -30,7 +30,7 @@ class Contacts:
     from the second body to the first; ratio (n, k) = |F_t| / (µ F_n), 0 where nothing pushes.
 
     How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds (the sum of
-    squares); where that would leave a friction cone, and among three or more loose bodies, one of those that hold.
+    squares); where that would leave a friction cone, and among loose bodies that are looped over, one that holds.
     passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the tolerance, worst: their
     largest residual [m/s]; crowded: of these, steps with more contacts than there was room for, 0: a run takes the room
     that it needs; passed: of these, steps in which something may have passed through another body, or began inside of
@@ -151,6 +151,11 @@ class Contacts:
                 f"contact: {_steps(self.unsettled)} did not reach the tolerance; the laws of contact "
                 f"are missed there by up to about {self.worst:.1e} m/s: take shorter steps, fewer points on one face, "
                 "or less friction where a light link jams"
+            )
+        if self.passed and self.turned is None:
+            lines.append(
+                f"contact: in {_steps(self.passed)} a body began inside another one, or may have passed through it: "
+                "start with some clearance, or take shorter steps"
             )
         if self.turned is not None and self.step is not None:
             body, angle = self.turned

@@ -15,6 +15,7 @@ bend their way; loose ones keep their angular momentum as well.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_or, minimum, repeat, where
+from dalembert.math import logical_and, logical_not, logical_or, minimum, repeat, where
 from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
@@ -66,14 +67,16 @@ def contact_step(
         return _whole_step(system, t, h, q, e, u)
 
     def attempt(q: np.ndarray, e: np.ndarray, left: Any, last: Any, next: Any, count: Any, _: Any) -> dict[str, Any]:
-        part = where(count < MOST_PARTS - 1.5, minimum(next, left), left)
+        last_one = count > MOST_PARTS - 1.5
+        part = where(last_one, left, minimum(next, left))
         before = system.contact_memory(e)
         passes = where(part > last, -1.0, before.passes)  # the part before did not look so far ahead
         begin = element.scaled(before, part)._replace(passes=passes)
         q1, e1 = _whole_step(system, t + (1.0 - left) * h, part * h, q, system.with_contact_memory(e, begin), u)
         after = element.scaled(system.contact_memory(e1), 1.0 / part)
         e1 = system.with_contact_memory(e1, after._replace(share=part))
-        follows = logical_or(after.passed <= before.passed, part <= SHORTEST)
+        passes_by = logical_not(after.passed > before.passed)  # as does what is no longer a number
+        follows = reduce(logical_or, [passes_by, part <= SHORTEST, last_one])
         left = where(follows, left - part, left)
         return {
             "q": where(follows, q1, q),
