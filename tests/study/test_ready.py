@@ -8,6 +8,7 @@ import pytest
 from dalembert import DalembertError, ModelBuilder, control, load, study
 from dalembert.math import abs as absolute
 from dalembert.math import where
+from dalembert.study.sensitivity import correlations
 from tolerances import COMPUTED
 
 pytest.importorskip("pyarrow")
@@ -18,6 +19,7 @@ FEW = 0.06  # of 2^10 points
 DEVIATIONS = 0.01  # relative, of standard deviations from 512 points
 CROSSING = 1e-6  # relative: a zero of the angle, from the tangent at the step before it (RK4, 1 ms)
 SAMPLED = 0.01  # relative: a peak among the torques of another method's steps
+CHANCE = 0.01  # share of a variance that an idle factor may seem to explain, of 2000 rows
 FOUND = 1e-3  # relative, of a search in a range
 
 
@@ -106,6 +108,17 @@ def test_the_workspace_of_a_2r_arm(arm):
         study.payload_map(bare)
     with pytest.raises(DalembertError, match="closed loops"):
         study.workspace(load("four_bar"))
+
+
+def test_what_an_output_does_not_rise_with_is_found():
+    x = np.random.default_rng(0).random((2000, 3))
+    found = correlations("y", ["even", "weak", "idle"], x, (x[:, 0] - 0.5) ** 2 + 0.02 * x[:, 1])
+    assert found.order[0] == 0 and found.explained[0] > 0.95 and abs(found.total[0]) < 0.1
+    assert found.explained[2] < CHANCE and "explained" in str(found)
+    constant = correlations("y", ["a"], x[:, :1], np.ones(2000))
+    assert constant.explained[0] == 0.0
+    groups = correlations("y", ["group"], np.repeat([1.0, 2.0, 3.0], 100)[:, None], np.repeat([5.0, 0.0, 5.0], 100))
+    assert groups.explained[0] == pytest.approx(1.0, rel=COMPUTED)
 
 
 def hill(robot, row):

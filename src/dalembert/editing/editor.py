@@ -16,7 +16,7 @@ from dalembert.model.geometry import Role, Shape
 from dalembert.model.values import placement_from, vector
 from dalembert.spatial import Pose
 
-from . import calibration, locking, naming, parameters, rerooting, scaling, structure
+from . import calibration, flexibility, locking, naming, parameters, rerooting, scaling, structure
 from .change import Change
 from .invariants import check
 
@@ -208,6 +208,14 @@ class ModelEditor(Generic[Result]):
         mimic=(leader, ratio, offset) or None, kind="continuous".
         """
         return self._edit(parameters.set_joint, joint, values)
+
+    def flexible(self, joint: str, *, stiffness: Any, damping: Any = 0.0) -> Self:
+        """Let a joint give way: its motor turns a rotor, which carries the link by a spring [N·m/rad or N/m].
+
+        The joint keeps its name, motor, friction, limits and armature, which becomes the rotor's inertia; the new joint
+        `<joint>_spring` is the deflection between rotor and link, with damping [N·m·s/rad or N·s/m], without a motor.
+        """
+        return self._edit(flexibility.flexible, joint, stiffness, damping)
 
     def set_placement(self, name: str, *, xyz: Any = ORIGIN, rpy: Any = ORIGIN, placement: Pose | None = None) -> Self:
         """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in its carrying link (the base: the world)."""

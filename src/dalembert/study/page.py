@@ -79,13 +79,14 @@ def _sensitivities(result: Result) -> list[Sensitivity]:
 
 def _shares(found: Sensitivity) -> dict[str, Any]:
     """The factors in order of their weight; the longest are drawn as bars."""
-    order = np.argsort(-np.abs(np.nan_to_num(found.total)))[:FACTORS]
+    order = found.order[:FACTORS]
     rows = [
         {
             "name": found.factors[k],
             "first": found.first[k],
             "total": found.total[k],
             "interval": found.total_interval[k],
+            "explained": None if found.explained is None else found.explained[k],
             "bar": 100.0 * min(1.0, abs(float(np.nan_to_num(found.total[k])))),
         }
         for k in order

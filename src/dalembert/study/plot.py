@@ -105,4 +105,4 @@ def _strongest(given: list[tuple[str, np.ndarray]], y: np.ndarray, good: np.ndar
     if (good & np.isfinite(y)).sum() < 4:
         return given[0]
     found = correlations("", [name for name, _ in given], np.stack([x for _, x in given], 1), np.where(good, y, np.nan))
-    return given[int(np.argmax(np.abs(found.total)))]
+    return given[int(found.order[0])]

@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 
 RESAMPLES = 200  # of the bootstrap
 CONFIDENCE = 0.95
-WIDTH = 70  # characters of a table
+CLASSES, LEAST_OF_CLASS = 20, 10  # of a factor, and rows of each
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,9 @@ class Sensitivity:
     """Indices of each factor; print it to read it.
 
     kind "sobol": first, the share of the variance that the factor explains by itself; total, with all its interactions.
-    kind "correlation": first, Pearson's coefficient; total, Spearman's, of ranks. Intervals (n, 2) hold the number with
-    95 %.
+    kind "correlation": first, Pearson's coefficient; total, Spearman's, of ranks; explained, the share of the variance
+    that the factor explains by itself, whether or not the output rises with it (the correlation ratio over classes of
+    equal size, without what chance gives). Intervals (n, 2) hold the number with 95 %.
     """
 
     output: str
@@ -32,17 +33,29 @@ class Sensitivity:
     first_interval: np.ndarray
     total_interval: np.ndarray
     rows: int
+    explained: np.ndarray | None = None
+
+    @property
+    def order(self) -> np.ndarray:
+        """The factors, that with the most weight first."""
+        weight = np.abs(np.nan_to_num(self.total))
+        if self.explained is not None:
+            weight = np.maximum(weight, np.sqrt(np.maximum(np.nan_to_num(self.explained), 0.0)))
+        return np.argsort(-weight, kind="stable")
 
     def __str__(self) -> str:
         words = ("first order", "total") if self.kind == "sobol" else ("Pearson", "Spearman")
         long = max(map(len, (*self.factors, "factor")))
         lines = [f"{self.output}, of {self.rows} rows", f"{'factor':{long}s}  {words[0]:>24s}  {words[1]:>24s}"]
-        for k in np.argsort(-np.abs(self.total)):
+        if self.explained is not None:
+            lines[1] += f"  {'explained':>10s}"
+        for k in self.order:
             cells = [
                 f"{x[k]:8.3f} [{interval[k, 0]:6.3f}, {interval[k, 1]:6.3f}]"
                 for x, interval in ((self.first, self.first_interval), (self.total, self.total_interval))
             ]
-            lines.append(f"{self.factors[k]:{long}s}  {cells[0]:>24s}  {cells[1]:>24s}")
+            more = "" if self.explained is None else f"  {self.explained[k]:10.1%}"
+            lines.append(f"{self.factors[k]:{long}s}  {cells[0]:>24s}  {cells[1]:>24s}{more}")
         return "\n".join(lines)
 
 
@@ -94,7 +107,30 @@ def correlations(output: str, factors: list[str], x: np.ndarray, y: np.ndarray) 
     for r in values:
         z = np.arctanh(np.clip(r, -1.0 + 1e-15, 1.0 - 1e-15))
         intervals.append(np.tanh(np.stack([z - half, z + half], axis=1)))
-    return Sensitivity(output, "correlation", tuple(factors), values[0], values[1], intervals[0], intervals[1], len(y))
+    return Sensitivity(
+        output, "correlation", tuple(factors), values[0], values[1], intervals[0], intervals[1], len(y), explained(x, y)
+    )
+
+
+def explained(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Shares (k,) of the variance of y (n,) that classes of each column of x (n, k) explain; adjusted for chance."""
+    found = np.zeros(x.shape[1])
+    total = y.var()
+    if not total > 0.0:
+        return found
+    for k in range(x.shape[1]):
+        values, place = np.unique(x[:, k], return_inverse=True)
+        count = min(CLASSES, len(y) // LEAST_OF_CLASS)
+        if len(values) > count:
+            place = (_ranks(x[:, [k]])[:, 0] * count / len(y)).astype(int).clip(0, count - 1)
+        counts = np.bincount(place)
+        used = counts > 0
+        if used.sum() < 2 or len(y) <= used.sum():
+            continue
+        means = np.bincount(place, y)[used] / counts[used]
+        share = float((counts[used] * (means - y.mean()) ** 2).sum() / (len(y) * total))
+        found[k] = max(0.0, 1.0 - (1.0 - share) * (len(y) - 1) / (len(y) - used.sum()))
+    return found
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
