@@ -55,7 +55,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-# Rewrites the tables of measured speed in README.md and docs/performance.md from the last `make bench`.
+# Writes the figures of README.md and docs/performance.md from benchmarks/results (see benchmarks/figures.py).
 readme: $(CORE)
 	$(BIN)/python benchmarks/update_readme.py
 
