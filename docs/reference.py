@@ -97,14 +97,40 @@ def described(name: str, thing: Any, level: int) -> list[str]:
     text += [*paragraphs(thing.__doc__), ""]
     if inspect.isclass(thing) and not issubclass(thing, BaseException):
         own = {n: inspect.getattr_static(thing, n) for n in dir(thing) if not n.startswith("_")}
+        purposes = by_purpose(thing)
+        own = {n: own[n] for n in [*(n for n in purposes if n in own), *(n for n in own if n not in purposes)]}
+        title = None
         fields = {f.name for f in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()
         for member, value in own.items():
             if isinstance(value, (staticmethod, classmethod)):
                 value = value.__func__
-            shown = isinstance(value, property) or inspect.isfunction(value) or hasattr(value, "func")
+            shown = (
+                isinstance(value, property)
+                or inspect.isfunction(value)
+                or hasattr(value, "func")
+                or hasattr(value, "quantity")
+            )
             if shown and member not in fields and getattr(value, "__doc__", None):
+                if purposes.get(member) != title:
+                    title = purposes.get(member)
+                    text += [f"**{(title or 'others').capitalize()}**", ""]
                 text += described(f"{thing.__name__}.{member}", value, level + 1)
     return text
+
+
+def by_purpose(kind: type) -> dict[str, str]:
+    """Members of a class in the order of its source → the comment `# ---- purpose` that they stand below."""
+    try:
+        lines = inspect.getsource(kind).splitlines()
+    except (OSError, TypeError):
+        return {}
+    found, title = {}, ""
+    for line in lines:
+        if heading := re.match(r"    # ---- (.*)", line):
+            title = heading[1]
+        elif (member := re.match(r"    (?:def )?([a-z]\w*)(?:\(| = )", line)) and title:
+            found[member[1]] = title
+    return found
 
 
 def signature(name: str, thing: Any) -> str:
