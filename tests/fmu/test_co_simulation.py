@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, load
+from dalembert import Contact, ModelBuilder, load, robots
 from fmu.importer import Instance, co_simulated, names_of, signal
 from tolerances import ITERATED, REORDERED, assert_close
 
@@ -138,3 +138,16 @@ def test_a_law_that_runs_at_a_rate_is_part_of_the_fmu(tmp_path):
     want = robot.rollout([0.0, 0.0], [0.0, 0.0], law, STEP, 300, every=1)
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert want.q[-1, 0] > 0.3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in robots() if name != "humanoid"])
+def test_every_bundled_robot(tmp_path, name):
+    robot, rng = load(name), np.random.default_rng(1)
+    q, v = robot.random(rng), 0.3 * rng.normal(size=robot.nv)
+    if robot.model.closures:
+        q, v = robot.close_loops(robot.neutral(), 0.1 * v)
+    (path,) = robot.export("simulate", "fmu", tmp_path / "robot.fmu", version="3.0", q=q, v=v)
+    assert problems(path) == []
+    want = robot.rollout(q, v, None, STEP, 50, record=1)
+    assert_close(co_simulated(path, robot, 50), np.concatenate([want.q, want.v], 1), ITERATED)
