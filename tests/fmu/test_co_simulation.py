@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, load, robots
+from dalembert.shapes import Sphere
 from fmu.importer import Instance, co_simulated, names_of, signal
 from tolerances import ITERATED, REORDERED, assert_close
 
@@ -40,6 +41,21 @@ def test_a_pendulum_between_stops(tmp_path, version):
     want = robot.rollout([0.5], [3.5], step=STEP, steps=1500, every=1, elements=robot.stops(0.6))
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert want.q.max() > 0.79 and want.q.min() < -0.59
+
+
+def test_a_ball_that_slides_and_rolls_with_another_friction(tmp_path):
+    builder = ModelBuilder("ball")
+    builder.add_body("ball", parent="world", joint="free", joint_name="free", mass=1.0, inertia=0.01 * np.eye(3))
+    builder.add_geometry(Sphere(0.1), body="ball", role="collision")
+    robot, contact = builder.build(), Contact(friction=0.4)
+    q, v = np.array([0.0, 0.0, 0.13, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 5.0, 0.0, 0.5, 0.2, 0.0])
+    (path,) = robot.export("simulate", "fmu", tmp_path, contact=contact, q=q, v=v, live="contact_friction")
+    assert problems(path) == []
+    got = co_simulated(path, robot, 500, start_values={"contact_friction": 0.05})
+    own = {"contact_friction": np.array([0.05])}
+    want = robot.rollout(q, v, None, STEP, 500, record=1, contact=contact, parameters=own)
+    assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
+    assert want.q[-1, 2] < 0.11
 
 
 @pytest.mark.long

@@ -214,11 +214,11 @@ def _planned(robot: Robot, settings: FmuSettings, start: Mapping[str, np.ndarray
             raise DalembertError(
                 "export: FMU: the controller plans between steps, in Python, which an FMU does not have"
             )
-        if settings.contact is None or growth > MOST_GROWTH:
+        system = plan.motions.stepping.system
+        if system.contact is None or not system.contact.scene_room or growth > MOST_GROWTH:
             return plan
         _, e = plan.motions(*plan.arguments)
-        system = plan.motions.stepping.system
-        if system.contact is None or not np.any(np.asarray(system.contact_memory(e[..., -1, :]).crowded) > 0.0):
+        if not np.any(np.asarray(system.contact_memory(e[..., -1, :]).crowded) > 0.0):
             return plan
         growth = plan.more_room
 

@@ -107,7 +107,9 @@ def _array(tensor: Any, where: str) -> np.ndarray:
 
     name = f"{where}: tensor {tensor.name!r}"
     if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
-        raise DalembertError(f"{name} lies in another file: save the model in one file (save_as_external_data=False)")
+        raise DalembertError(
+            f"{name} lies in another file: export it in one file (torch.onnx.export(…, external_data=False))"
+        )
     if min(tensor.dims, default=0) < 0 or int(np.prod([float(n) for n in tensor.dims])) > LARGEST_TENSOR:
         raise DalembertError(f"{name} has shape {tuple(tensor.dims)}, expected at most {LARGEST_TENSOR} numbers")
     try:
