@@ -41,7 +41,24 @@ def laid_out(
             placed[step.child] = frame @ each.X_child.inverse()
         tree.steps[at] = replace(step, joint=in_world(step.joint, frame))
         _begin(step, each, links, start, ledger)
+    _report_chains(tree, links, placed, ledger)
     return {name: replace(link, X=placed.get(name, link.X)) for name, link in links.items()}, start
+
+
+def _report_chains(tree: Tree, links: Mapping[str, Link], placed: Mapping[str, Pose], ledger: Ledger) -> None:
+    """Log chains of joints that do not begin at zero: their coordinates are not computed."""
+    above = {step.child: step for step in tree.steps}
+    for step in tree.steps:
+        child, parent = links[step.child], step.parent
+        if child.prim is None or parent == WORLD or links[parent].prim is not None:
+            continue
+        while parent != WORLD and links[parent].prim is None:
+            parent = above[parent].parent
+        X = Pose.identity() if parent == WORLD else links[parent].X
+        there, zero = X.inverse() @ child.X, placed[parent].inverse() @ placed[step.child]
+        if max(np.max(np.abs(there.p - zero.p)), np.max(np.abs(there.R - zero.R))) > APART:
+            what = f"the chain of joints to '{child.name}' does not begin at 0 in the stage"
+            ledger.info(step.joint.where, what, "not kept: give the start in q")
 
 
 def in_world(joint: Joint, frame: Pose) -> Joint:
@@ -80,7 +97,9 @@ def _begin(step: Step, each: Stated, links: Mapping[str, Link], start: dict[str,
         if np.linalg.norm(so3.quaternion_log(q)) > NOISE:
             start[joint.name] = so3.quaternion_conjugate(q) if step.reversed else q
     elif q is not None:
-        q = q if abs(q) > NOISE else each.position
+        if abs(q) <= NOISE < abs(each.position):
+            q, what = each.position, "a joint whose state is stated, while the bodies are placed at 0"
+            ledger.count(joint.where, what, "the state is the start")
         if abs(q) > NOISE:
             start[joint.name] = q
 

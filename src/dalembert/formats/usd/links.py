@@ -135,6 +135,9 @@ def _solid(source: Source, placed: Placed, density: float) -> Inertia:
     if not np.isfinite(volume.mass) or volume.mass <= 0.0:
         return Inertia.zero()
     mass = source.mass * source.number(collider, "physics:mass", 0.0)
+    if mass == 0.0 and collider.GetAttribute("physics:mass").HasAuthoredValue():
+        what = "mass 0 of a shape, which UsdPhysics takes as not stated"
+        source.ledger.warning(source.where(collider), what, "computed from the density; state a small mass for none")
     own = scaled(volume, mass / volume.mass if mass > 0.0 else _density(source, collider, placed, density))
     moments = source.numbers(collider, "physics:diagonalInertia", 3)
     center = source.numbers(collider, "physics:centerOfMass", 3, infinite=True)

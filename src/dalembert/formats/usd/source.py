@@ -29,6 +29,11 @@ IDLE = re.compile(  # attributes of simulators that change no motion of the robo
     re.IGNORECASE,
 )
 SILENT = {"physics:approximation", "physics:axis", "physics:jointEnabled", "newton:mimicEnabled"}
+ALSO = re.compile(  # attributes that act, although their names have none of the usual words
+    r"mjc:(option:(density|viscosity|wind)|compiler:(setTotalMass|bound|balance|inertiaFromGeom)|"
+    r"flag:(spring|damper|frictionloss|limit|equality|actuation|constraint|contact)$)",
+    re.IGNORECASE,
+)
 PRIM = re.compile(rb'^\s*(?:def|over|class)\s+(?:[\w:]+\s+)?"([^"\n]*)"')
 AGREE = 4e-6  # relative difference of numbers that went through single precision
 SHEAR = 1e-5  # axes of a transform that are farther from perpendicular than this are sheared
@@ -251,7 +256,9 @@ class Source:
                 if (path, name) in self.read or name in SILENT or not PHYSICAL.match(name):
                     continue
                 value = _value(attribute, self.time)
-                if any(force in name.lower() for force in FORCES) and not IDLE.match(name) and _acts(value):
+                named = any(force in name.lower() for force in FORCES) and not IDLE.match(name)
+                off = value is False and name.startswith("mjc:flag:")
+                if (named or ALSO.match(name)) and (off or _acts(value)) and not (value is True and not named):
                     what = f"attribute {name} = {str(value)[:40]}, which may carry physics"
                     self.ledger.warning(self.where(prim), what, "not used")
                 else:
