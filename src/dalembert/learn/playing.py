@@ -67,7 +67,8 @@ def play(
         rows["reward"].append(np.asarray(reward))
         ended = np.where(fell & np.isinf(ended), (k + 1) * env.period, ended)
     t = env.period * np.arange(1, steps + 1)
-    return Played(t, *(np.stack(x, axis=1) for x in rows.values()), ended)
+    q, v, actions, rewards = (np.stack(x, axis=1) for x in rows.values())
+    return Played(t, q, v, actions, rewards, ended)
 
 
 def replay(played: Played, env: Environment, number: int = 0, **keywords: Any) -> Any:

@@ -223,7 +223,8 @@ class _Mujoco:
             for name, value in (("q", q), ("v", v), ("reward", sum(terms))):
                 rows[name].append(value)
         t = env.period * np.arange(1, steps + 1)
-        return Played(t, *(np.array(part)[None] for part in rows.values()), np.array([ended]))
+        q, v, actions, rewards = (np.array(rows[name])[None] for name in ("q", "v", "action", "reward"))
+        return Played(t, q, v, actions, rewards, np.array([ended]))
 
     def _seen(self, q: Any, v: Any, tau: Any, acceleration: Any, x: dict[str, Any], feet: Any) -> Any:
         """The state s that functions see, of MuJoCo's numbers."""

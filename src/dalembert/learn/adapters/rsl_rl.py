@@ -32,7 +32,8 @@ def _class() -> Any:
             env = vec.environment
             self.vector, self.num_envs, self.num_actions = vec, vec.num_envs, env.drive.size
             self.max_episode_length = env.steps or 10**9
-            self.device, self.cfg, self.unwrapped = "cpu", {}, self
+            self.device, self.unwrapped = "cpu", self
+            self.cfg: dict[str, Any] = {}
             self._obs = self._groups(vec.reset()[0])
 
         @property

@@ -24,7 +24,9 @@ def _class() -> Any:
         """The environment as Stable-Baselines3 wants it; see `learn.sb3`."""
 
         def __init__(self, vec: Any) -> None:
-            self.vector, self._actions, self.metadata = vec, None, {"render_modes": []}
+            metadata: dict[str, Any] = {"render_modes": []}
+            self.vector, self._actions, self.metadata = vec, None, metadata
+            self._seeds: list[int | None]
             super().__init__(vec.num_envs, vec.single_observation_space, vec.single_action_space)
 
         def reset(self) -> Any:

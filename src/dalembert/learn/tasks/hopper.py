@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dalembert.contact import Contact
@@ -36,7 +38,7 @@ BALLS = (  # body, radius [m], centre [m]
 def hopper() -> Robot:
     """A trunk that moves in a plane, with a thigh, a shank and a foot: 3 + 3 freedoms, 10 kg, 1.2 m."""
     b = ModelBuilder("hopper")
-    light = {"mass": 1e-3, "inertia": 1e-6 * np.eye(3)}
+    light: dict[str, Any] = {"mass": 1e-3, "inertia": 1e-6 * np.eye(3)}
     b.add_body("carriage", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), **light)
     b.add_body("lift", parent="carriage", joint="prismatic", joint_name="z", axis=(0, 0, 1), **light)
     b.add_body(
