@@ -4,10 +4,12 @@ Gait clock, footsteps, planned forces and the whole-body program run as one samp
 step, on rigid ground.
 """
 
+from pathlib import Path
+
 import numpy as np
 
 from dalembert import Contact, control, load
-from drawing import Scene, animate
+from dalembert.pictures import Camera
 
 robot = load("quadruped")
 feet = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
@@ -20,12 +22,5 @@ run = robot.simulate(q, np.zeros(robot.nv), 1.5, law, step=1e-3, contact=contact
 assert run.q[-1, 0] > 0.4 and run.q[-1, 2] > 0.2
 
 
-def frame(k):
-    scene = Scene((run.q[k, 0], 0, 0.15), 1.6, azimuth=-65, elevation=14, size=(420, 280)).robot(robot, run.q[k])
-    for place, force in zip(run.contacts.position[k], run.contacts.force[k], strict=True):
-        if force[2] > 5.0:
-            scene.arrow(place, 2e-3 * force, 0.006)
-    return scene.image()
-
-
-animate((frame(k) for k in range(len(run.t))), __file__, rate=15)
+camera = Camera(-65, 14, distance=1.5, target=(0, 0, 0.18), follow="trunk")
+run.video(Path(__file__).with_suffix(".webp"), fps=15, size=(420, 280), camera=camera)

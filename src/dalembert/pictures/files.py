@@ -39,7 +39,7 @@ def png(picture: np.ndarray) -> bytes:
     height, width, _ = picture.shape
     rows = np.zeros((height, 1 + 3 * width), np.uint8)
     rows[:, 1:] = picture.reshape(height, -1)
-    rows[1:, 1:] -= picture[:-1].reshape(height - 1, -1)  # filter 2: differences to the row above
+    rows[1:, 1:] -= picture[:-1].reshape(height - 1, 3 * width)  # filter 2: differences to the row above
     rows[1:, 0] = 2
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))

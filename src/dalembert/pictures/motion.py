@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,9 @@ class MotionPictures:
             self.shot = camera.placed(*_ball(low, high), options.size)
             self._first = robot.pose(q[0], self._follow)[:3, 3] * [1.0, 1.0, 0.0]
         self.notes = tuple(self.drawn.notes)
+        if self.notes:
+            more = f", and {len(self.notes) - 1} more" if len(self.notes) > 1 else ""
+            warnings.warn(f"not drawn: {self.notes[0]}{more}", stacklevel=4)
         self._own = threading.local()
 
     def at(self, time: float) -> np.ndarray:

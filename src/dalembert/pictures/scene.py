@@ -53,8 +53,11 @@ class Scene:
         look = shape if isinstance(shape, Look) else look_of(shape)
         stated = look.palette or (rgba(GREY if color is None else color),)
         palette = np.array([[*linear(c), c[3], gloss] for c in stated], np.float32)
+        X = np.asarray(pose, float)
+        if X.shape != (4, 4) or not np.all(np.isfinite(X)):
+            raise DalembertError(f"Scene: a pose has shape {X.shape}, expected finite numbers (4, 4)")
         if len(look.triangles):
-            self._looks.append((look, owner, palette, np.asarray(pose, float)))
+            self._looks.append((look, owner, palette, X))
             self.stretched.append(extends)
             self._drawing = None
         return self

@@ -9,7 +9,7 @@ from dalembert import Contact, DalembertError, ModelBuilder, load
 from dalembert.collision import HalfSpace, HeightField
 from dalembert.pictures import Camera
 from dalembert.pictures.motion import MotionPictures, Options, motion_of
-from dalembert.shapes import Box, Plane, Sphere
+from dalembert.shapes import Box, Mesh, Plane, Sphere
 
 SMALL = (96, 72)
 
@@ -152,6 +152,14 @@ def test_bad_options_are_refused(options, words):
 def test_bad_states_are_refused(q):
     with pytest.raises((DalembertError, ValueError)):
         ball()[0].render(q)
+
+
+def test_meshes_that_are_missing_are_named():
+    builder = ModelBuilder("lost")
+    builder.add_body("part", parent="world", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+    builder.add_geometry(Mesh("nowhere.stl"), body="part")
+    with pytest.warns(UserWarning, match="not drawn: part: mesh 'nowhere.stl'"):
+        builder.build().render(size=SMALL)
 
 
 def test_motions_and_what_is_none():
