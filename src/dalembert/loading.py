@@ -6,9 +6,12 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+
+from dalembert.math.arrays import asked
 
 from .bundled import names as bundled_names
 from .bundled import path as bundled_path
@@ -202,8 +205,9 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     title = getattr(compute, "__name__", "function")
     title = title if title.isidentifier() else "function"
     taken = {n: known[n] for n in names}
-    call = function_call(robot.model, title, taken, compute)
-    if function_call(robot.model, title, taken, compute).program.identity != call.program.identity:
+    traced = partial(asked, compute)
+    call = function_call(robot.model, title, taken, traced)
+    if function_call(robot.model, title, taken, traced).program.identity != call.program.identity:
         raise DalembertError(
             f"function: {title} gives another expression each time it is called (random numbers, a counter, a state?), "
             "and only one of them would be compiled: make what changes an argument"

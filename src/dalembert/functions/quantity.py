@@ -21,6 +21,7 @@ from dalembert.backends.signature import Parameter
 from dalembert.errors import DalembertError
 from dalembert.execute import Call, content, is_traced
 from dalembert.graph import trace
+from dalembert.math.arrays import as_traced
 from dalembert.model import Model
 
 from .definition import REQUIRED, Definition, Variant
@@ -181,10 +182,11 @@ class Quantity(Definition):
             arrays.append(array)
         compute = partial(self.outputs, robot, variant)
         value = (differentiated(compute) if self.differentiates else compute)(*arrays)
+        shown = (lambda x: x) if robot._is_traced else as_traced  # by the functions of users
         if isinstance(value, Mapping):
-            return tuple(np.asarray(x, object) for x in value.values())
+            return tuple(shown(np.asarray(x, object)) for x in value.values())
         value = np.asarray(value, object)
-        return value if value.ndim else value[()]
+        return shown(value) if value.ndim else value[()]
 
     def _compiled(self, robot: Robot, variant: Variant) -> Call:
         """The compiled form for one model. Users' code is traced now, and identified by its graph."""

@@ -106,6 +106,7 @@ def fit_chosen(
             search = _Search(chosen, pieces.parts(parts), ends, substeps, settings)
             x, starts = search.run(x, None if starts is None else starts[:: before // parts], parts == 1)
             before = parts
+    assert starts is not None
     return search.result(x, starts)
 
 

@@ -6,6 +6,7 @@ Traced scalars are recognised by their method `__traced__(op, *args)`; object ar
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,32 @@ import numpy as np
 pi = np.pi
 
 
+FOREIGN = {"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy"}  # packages of arrays, and their functions
+
+
+def library_of(*arrays: Any) -> Any:
+    """The module with the functions of PyTorch or JAX, if one of some arrays is of these libraries; else None."""
+    for x in arrays:
+        package = type(x).__module__.partition(".")[0]
+        if package in FOREIGN:
+            return import_module(FOREIGN[package])
+    return None
+
+
+def _foreign(library: Any, numeric: Callable[..., Any], args: tuple) -> Any:
+    """The function of the same name of a library, numbers beside its arrays as arrays."""
+    name = "where" if numeric is _choose else numeric.__name__
+    if library.__name__ == "torch":
+        floating = [x.dtype for x in args if library_of(x) is not None and x.is_floating_point()]
+        kind = floating[0] if floating else library.get_default_dtype()
+        args = tuple(x if library_of(x) is not None else library.as_tensor(x, dtype=kind) for x in args)
+    return getattr(library, name)(*args)
+
+
 def apply(op: str, numeric: Callable[..., Any], args: tuple) -> Any:
     """`numeric(*args)` on numbers, the traced operation if any argument is traced, elementwise on object arrays."""
+    if (library := library_of(*args)) is not None:
+        return _foreign(library, numeric, args)
     for x in args:
         if hasattr(x, "__traced__") and not any(isinstance(y, (np.ndarray, list, tuple)) for y in args):
             return x.__traced__(op, *args)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
+from dalembert.execute import is_traced, real_array
 from dalembert.functions.guards import function_call
 from dalembert.linear import gram
 from dalembert.math import maximum, minimum
@@ -29,6 +29,7 @@ from .tasks import Situation, Task, Wanted
 SHORTEST = 1e-2  # share of a step below which it does not shrink
 STRIDE = 0.5  # rad or m that a joint moves at most in one step, as far as slopes are trusted
 BENT = 0.1  # the same beside limits, whose numbers are to be followed
+NO_COMMAND = np.zeros(0)
 SHORTER = 6  # halvings of a step that passes a limit
 PASSED = 1e-6  # by how much a limit may be passed further in one step of a solution; more makes the step shorter
 
@@ -69,17 +70,19 @@ class InverseKinematics:
         robot = self.robot
         sizes = {"q": robot.nq, "timing": 2} | ({"command": self.command} if self.command else {})
 
-        def compute(q: np.ndarray, timing: np.ndarray, command: np.ndarray = np.zeros(0)) -> np.ndarray:  # noqa: B008
-            s = Situation(robot, timing[0], q, np.zeros(robot.nv) + q[0] * 0.0, command)
-            wanted = [task.displacement(s) for task in self.tasks]
-            levels = self._levels(s, wanted, timing[1])
-            errors = [_largest(task, e) for task, (_, e) in zip(self.tasks, wanted, strict=True)]
-            answer = in_order(levels, *self._box(q))
-            past = [beyond(limit, s) for limit in self.limits]
-            return np.array([*answer.x, answer.solved, *errors, *past], object)
-
-        call = function_call(robot.model, "inverse_kinematics", sizes, compute)
+        call = function_call(robot.model, "inverse_kinematics", sizes, self._computed)
         return call.builtin("inverse_kinematics", f"({', '.join(sizes)})\n--\n\n", call)
+
+    def _computed(self, q: np.ndarray, timing: np.ndarray, command: np.ndarray = NO_COMMAND) -> np.ndarray:
+        """[displacement, solved, errors, how far limits are passed] of traced values; timing: see `_answer`."""
+        robot = self.robot
+        s = Situation(robot, timing[0], q, np.zeros(robot.nv) + q[0] * 0.0, command)
+        wanted = [task.displacement(s) for task in self.tasks]
+        levels = self._levels(s, wanted, timing[1])
+        errors = [_largest(task, e) for task, (_, e) in zip(self.tasks, wanted, strict=True)]
+        answer = in_order(levels, *self._box(q))
+        past = [beyond(limit, s) for limit in self.limits]
+        return np.array([*answer.x, answer.solved, *errors, *past], object)
 
     def _levels(self, s: Situation, wanted: Sequence[Wanted], whole: Any) -> list[Level]:
         """Tasks by priority, and limits. whole: 1 for all of the errors at once, 0 for what one step takes of them."""
@@ -133,11 +136,17 @@ class InverseKinematics:
         bounds[0], bounds[1] = low, high
         return np.array(rows).reshape(-1, robot.nv), bounds[0], bounds[1]
 
-    def __call__(self, q: Any, command: Any = None, *, t: float = 0.0, **keywords: Any) -> np.ndarray:
+    def __call__(self, q: Any, command: Any = None, *, t: Any = 0.0, **keywords: Any) -> np.ndarray:
         """The displacement (…, nv) of one step from q (…, nq), which keeps all limits; t [s]: when goals are asked.
 
-        A joint beyond its range moves back, as fast as it may.
+        A joint beyond its range moves back, as fast as it may. Inside a traced law t may be traced, too; then a
+        displacement that misses its tolerance is not found out.
         """
+        if is_traced(q, t):
+            numbers = NO_COMMAND if command is None else np.asarray(command)
+            return self._computed(np.asarray(q), np.array([t, float(self.step is None)], object), numbers)[
+                : self.robot.nv
+            ]
         answer = self._answer(q, command, t, self.step is None, **keywords)
         if not np.all(answer[..., self.robot.nv] > 0.5):
             raise DalembertError("inverse_kinematics: the solver ended before it met its tolerance: raise damping=")

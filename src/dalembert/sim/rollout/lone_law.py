@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.execute.alone import Alone
+from dalembert.math.arrays import asked
 from dalembert.model import Model
 
 from ..system.system import Law
@@ -17,7 +18,7 @@ class LoneLaw:
 
     def __init__(self, model: Model, law: Law) -> None:
         def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return np.asarray(law(t[0], q, v), object)
+            return np.asarray(asked(law, t[0], q, v), object)
 
         self.law, self.alone = law, Alone("law", {"t": 1, "q": model.nq, "v": model.nv}, compute)
 

@@ -21,6 +21,7 @@ from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternion
 from dalembert.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, where
+from dalembert.math.arrays import asked
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -152,7 +153,7 @@ class Stepping:
                 system = replace(system, law=partial(self.law, **settings))
             if self.tallies.size:
                 v = system.layout.velocity(e)
-                tau = u if self.law is None else self.law(t, q, v, **settings)
+                tau = u if self.law is None else asked(self.law, t, q, v, **settings)
                 acting = tau if len(tau) else np.zeros(self.model.nv)
                 counted = self.tallies.updated(tallies, {"t": t, "q": q, "v": v, "tau": acting, **settings})
             if self.carried is None:

@@ -12,6 +12,7 @@ from dalembert.algorithms import integrate
 from dalembert.errors import DalembertError
 from dalembert.execute import Recent, code, is_traced, real_array
 from dalembert.graph import TracedValueError, trace
+from dalembert.math.arrays import asked
 from dalembert.model import Model
 
 from ..elements.actuators import Actuators
@@ -161,7 +162,7 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
     name, sizes = _name(law), {"t": 1, "q": inputs.model.nq, "v": inputs.model.nv, **settings}
 
     def on_vectors(t: Any, q: Any, v: Any, *values: Any) -> np.ndarray:
-        return _shaped(inputs, name, law(t[0], q, v, **dict(zip(settings, values, strict=True))))
+        return _shaped(inputs, name, asked(law, t[0], q, v, **dict(zip(settings, values, strict=True))))
 
     def examined() -> tuple[str, bool]:
         """The traced result, and whether it depends on time."""

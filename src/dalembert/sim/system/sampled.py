@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, is_number
 from dalembert.execute.identity import is_own
+from dalembert.math.arrays import asked
 from dalembert.model import Model
 
 from ..failure import SimulationError
@@ -153,8 +154,8 @@ def settings_of(law: Callable[..., Any], settings: Mapping[str, Any]) -> dict[st
 def sample(controller: Sampled, t: Any, q: Any, v: Any, state: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
     """(answer, state after) of a call of the controller's law."""
     if not controller.keeps:
-        return controller.law(t, q, v, **inputs), None
-    both = controller.law(t, q, v, state, **inputs)
+        return asked(controller.law, t, q, v, **inputs), None
+    both = asked(controller.law, t, q, v, state, **inputs)
     if not (isinstance(both, tuple) and len(both) == 2):
         raise SimulationError(
             f"Sampled: {controller.name} has a state and returned {type(both).__name__}, expected (tau, state)"

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms.center_of_mass import first_moment
 from dalembert.algorithms.passive import spring_energy
+from dalembert.math.arrays import asked
 from dalembert.model import Actuator, Model
 
 from ..elements.actuators import Actuators
@@ -218,7 +219,7 @@ class System:
         """Forces (nv,) or controls (nu,) that drive it now."""
         if self.driven:
             return Command.of(u, self.input_count).at(t)
-        return np.zeros(self.input_count) if self.law is None else np.asarray(self.law(t, q, v))
+        return np.zeros(self.input_count) if self.law is None else np.asarray(asked(self.law, t, q, v))
 
     def torque(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The commanded generalised force (nv,)."""

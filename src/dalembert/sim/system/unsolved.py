@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, code, is_traced
 from dalembert.functions.guards import function_call
+from dalembert.math.arrays import asked
 from dalembert.model import Model
 
 from .planner import Planner
@@ -69,7 +70,7 @@ def _compiled(model: Model, law: Any) -> tuple[list[str], Call | None]:
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         token = _collected.set([])
         try:
-            law(t[0], q, v)
+            asked(law, t[0], q, v)
             found = [each for each in _collected.get() or () if is_traced(each[1])]
         finally:
             _collected.reset(token)
