@@ -53,7 +53,7 @@ def test_a_ball_that_slides_and_rolls_with_another_friction(tmp_path):
     assert problems(path) == []
     got = co_simulated(path, robot, 500, start_values={"contact_friction": 0.05})
     own = {"contact_friction": np.array([0.05])}
-    want = robot.rollout(q, v, None, STEP, 500, record=1, contact=contact, parameters=own)
+    want = robot.rollout(q, v, None, STEP, 500, every=1, contact=contact, parameters=own)
     assert_close(got, np.concatenate([want.q, want.v], 1), ITERATED)
     assert want.q[-1, 2] < 0.11
 
@@ -165,5 +165,5 @@ def test_every_bundled_robot(tmp_path, name):
         q, v = robot.close_loops(robot.neutral(), 0.1 * v)
     (path,) = robot.export("simulate", "fmu", tmp_path / "robot.fmu", version="3.0", q=q, v=v)
     assert problems(path) == []
-    want = robot.rollout(q, v, None, STEP, 50, record=1)
+    want = robot.rollout(q, v, None, STEP, 50, every=1)
     assert_close(co_simulated(path, robot, 50), np.concatenate([want.q, want.v], 1), ITERATED)
