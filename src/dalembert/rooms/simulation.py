@@ -167,9 +167,8 @@ def contact_dynamics(
 
     contact: a `dalembert.Contact`. Returns `.a` (…, nv); `.force` (…, k, 3) on the first body of each of the k points
     that may touch, in world axes [N]; `.gap` (…, k) [m]. Arrays of PyTorch and JAX have gradients. Rigid contact:
-    points within 0.01 mm touch, and those that meet with a speed are stopped within 10 µs, by as large a force.
-    Friction of joints is dry, as in steps: what it can hold stays at rest, and what it can stop within 10 µs stops.
-    parameters: live groups by name, as of `rollout`, {"contact_friction": (…, 1)} among them, which compile nothing.
+    points within 0.01 mm touch, and those that meet with a speed are stopped within 10 µs, by as large a force. Dry
+    friction of joints holds as in a step. parameters: live groups by name, as of `rollout`, which compile nothing.
     Bristles, which remember where they took hold, are refused. Keywords as of other quantities.
     """
     from dalembert.sim.contact_dynamics import contact_dynamics
