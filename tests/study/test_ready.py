@@ -108,6 +108,11 @@ def test_the_workspace_of_a_2r_arm(arm):
         study.payload_map(bare)
     with pytest.raises(DalembertError, match="closed loops"):
         study.workspace(load("four_bar"))
+    legged = load("quadruped")
+    with pytest.raises(DalembertError, match="frame 'trunk' stays where it is"):
+        study.workspace(legged)
+    leg = study.workspace(legged, "FL_foot", samples=16)
+    assert leg.manipulability.max() < 0.1  # [m³]: of three joints, the base held
 
 
 def test_what_an_output_does_not_rise_with_is_found():
@@ -135,6 +140,8 @@ def test_the_worst_case_of_a_function_and_of_a_motion(arm):
     assert 3.99 < bounded.axes["z"] < 4.0
     least = study.worst_case(arm, space, hill, "other", entry=0, smallest=True, samples=32)
     assert least.value == 0.0
+    with pytest.raises(DalembertError, match="no axis of the space is random"):
+        study.worst_case(arm, study.Space(k=study.grid(1, 2)), hill, "y")
     with pytest.raises(DalembertError, match="unknown output 'yy': did you mean 'y'"):
         study.worst_case(arm, space, hill, "yy", samples=4)
 

@@ -32,6 +32,7 @@ class _Ranges:
 
     home: tuple[float, ...]
     places: tuple[int, ...]
+    freedoms: tuple[int, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
 
@@ -50,7 +51,7 @@ def _ranges(robot: Robot, who: str) -> _Ranges:
             f"{who}: robot {robot.name!r} has closed loops, whose joints do not move one by one: use the tree, "
             "robot.without('loops'), if every joint has a motor"
         )
-    places, low, high = [], [], []
+    places, freedoms, low, high = [], [], [], []
     for body in model.independent:
         if body.joint.nq != 1:
             continue
@@ -64,11 +65,18 @@ def _ranges(robot: Robot, who: str) -> _Ranges:
                 )
             least, most = -np.pi, np.pi
         places.append(k)
+        freedoms.append(body.v.start)
         low.append(least)
         high.append(most)
     if not places:
         raise DalembertError(f"{who}: robot {robot.name!r} has no joint with a range")
-    return _Ranges(tuple(robot.home().q.tolist()), tuple(places), tuple(low), tuple(high))
+    return _Ranges(tuple(robot.home().q.tolist()), tuple(places), tuple(freedoms), tuple(low), tuple(high))
+
+
+def _moves(robot: Robot, ranges: _Ranges, q: np.ndarray, frame: str) -> np.ndarray:
+    """Singular values (n, k), in order, of how the frame's point moves with the joints; a floating base is held."""
+    jacobian = robot.jacobian(q, frame, threads=1)[:, 3:, list(ranges.freedoms)]
+    return np.linalg.svd(jacobian, compute_uv=False)
 
 
 def _limited(robot: Robot) -> np.ndarray:
@@ -95,7 +103,7 @@ class _Pose(Chunked):
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """See `Chunked.chunk`."""
         q = self.ranges.q(values[AXIS])
-        moves = np.linalg.svd(robot.jacobian(q, self.frame, threads=1)[:, 3:], compute_uv=False)[:, : self.rank]
+        moves = _moves(robot, self.ranges, q, self.frame)[:, : self.rank]
         found = {"position": robot.pose(q, self.frame, threads=1)[:, :3, 3], "manipulability": moves.prod(axis=1)}
         found["isotropy"] = np.divide(moves[:, -1], moves[:, 0], out=np.zeros(n), where=moves[:, 0] > 0.0)
         if any(self.limited):
@@ -160,7 +168,12 @@ def workspace(
     ranges = _ranges(robot, "workspace")
     name = tool_frame(robot.model, frame).name
     trial = ranges.q(np.random.default_rng(0).random((TRIALS, len(ranges.places))))
-    moves = np.linalg.svd(robot.jacobian(trial, name)[:, 3:], compute_uv=False)
+    moves = _moves(robot, ranges, trial, name)
+    if not moves.max() > 0.0:
+        raise DalembertError(
+            f"workspace: frame {name!r} stays where it is when the joints of robot {robot.name!r} move: name another, "
+            "frame=…"
+        )
     rank = max(1, int((moves > RANK * moves[:, :1]).sum(axis=1).max()))
     space = Space(**{AXIS: uniform(0.0, 1.0, size=len(ranges.places))})
     row = _Pose(ranges, name, rank, tuple(_limited(robot).tolist()))

@@ -133,9 +133,9 @@ def worst_case(
     output that is an array, default its largest. smallest: the least value instead. A local search: more samples make
     it surer.
     """
-    job = study(robot, space, run, samples=samples, method="sobol", seed=seed)
-    if not job.task.draw.space.random:
+    if isinstance(space, Space) and not space.random:
         raise DalembertError("worst_case: no axis of the space is random: a study of the grid has all rows there are")
+    job = study(robot, space, run, samples=samples, method="sobol", seed=seed)
     result = job.run(folder, executor)
     if output not in result.outputs:
         raise unknown("output", output, result.outputs, "worst_case")
