@@ -1,6 +1,9 @@
 """Rigid-body algorithms, one per file: plain functions of a model and one state.
 
 They work on numbers and on traced scalars alike, and never ask what kind a joint is.
+
+In: a `Model` and one state. Out: arrays. Read in this order: `kinematics`, `sweep`, from root to tips and back; `rnea`,
+`crba`, `aba`, the three recursions; `derivatives`; then the one you need.
 """
 
 from .aba import aba

@@ -2,6 +2,9 @@
 
 Rules look at the model (structure, limits, inertia), at laws its numbers must obey, and at what its motors can hold. To
 write one: `rule`, `Found`, `NotRun` and `Subject`.
+
+In: a `Robot`. Out: findings, each with its reason and a cure. Read in this order: `rule` and `subject`, what a rule is
+given; `structure`, `inertia`, `laws` and the like, one file per subject; `run` and `result`.
 """
 
 from .diagnose import Diagnosis, diagnose

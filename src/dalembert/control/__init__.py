@@ -1,4 +1,9 @@
-"""Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
+"""Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program.
+
+In: a `Robot` and a goal. Out: a law, or `Sampled` that keeps a state. Read in this order: `reference`, goals as
+motions; `gains`; `laws/law` and `laws/joint`, then the other laws; `program`, tasks and supports as a quadratic
+program; `legs`; `kalman`, `observer`, `base_state`, estimators; `audit`.
+"""
 
 from typing import Any
 

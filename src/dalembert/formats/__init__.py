@@ -1,6 +1,10 @@
 """Robot files → `Model` with an import ledger. One reader per format; each logs what it assumed, with file and line.
 
 `read` picks the reader by the file's ending, `write` the writer.
+
+In: a path. Out: a `Model` and the findings of its import, or a file and what it could not hold. Read in this order:
+`ledger`, findings; `urdf`, `mjcf`, `sdf`, `dh`, one folder per format; `resources`, `xacro`, `xml`, files that name
+others; `write`, the writers.
 """
 
 from __future__ import annotations

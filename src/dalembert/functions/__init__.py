@@ -1,6 +1,10 @@
 """The quantities of a robot, one family per file: inputs, options, shape of the result, docstring, algorithm.
 
 Each is defined once, by a function of a robot and one state; see `quantity`.
+
+In: a `Robot`, arrays, options. Out: the compiled call of this robot, which answers from then on. Read in this order:
+`dynamics`, a family; `quantity` and `definition`, what the decorator makes of a function; `kinds`, what an argument can
+be; `results`, named tuples; `fast`, calls that stay in machine code; `live`, constants that become inputs.
 """
 
 from __future__ import annotations

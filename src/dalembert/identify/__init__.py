@@ -1,4 +1,9 @@
-"""Identification: from a robot's log to a model that is right and physically possible."""
+"""Identification: from a robot's log to a model that is right and physically possible.
+
+In: a `Robot` and logs. Out: parameters that explain them and can exist, with their doubt. Read in this order:
+`columns`, the linear model; `base`, what can be told apart; `compression`, rows to a triangle; `fit` and `physical`,
+the estimates; `excitation` and `optimum`, motions that show most; `payload`, `gains`, `delays`, `friction`.
+"""
 
 from dalembert.logs import JointSensors, MotorSide
 

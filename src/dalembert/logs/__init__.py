@@ -2,6 +2,9 @@
 
 `read_log` returns the measurements, in SI units; `read_trajectory` adds the velocities and accelerations that are
 missing; `smooth` is the filter behind them.
+
+In: a file or columns, and a `Robot`. Out: a `Log` or a `Trajectory`. Read in this order: `log`, `channels` and `units`,
+which column is what; `times`, `angles`; `splines` and `smoothing`; `trajectory`.
 """
 
 from .log import Log, rate_slopes, read_log

@@ -1,6 +1,9 @@
 """Mathematics that works alike on floats, NumPy arrays and traced scalars.
 
 A function written with these (and + - * /) computes on numbers and can be traced and compiled unchanged.
+
+In: floats, arrays or traced scalars. Out: the same kind. Read in this order: `elementary`, functions of numbers;
+`repeat`, `items`, `visits`, loops that are traced as loops; `tables`, interpolation; `blas`, threads of NumPy.
 """
 
 from typing import Any

@@ -1,4 +1,9 @@
-"""Mechanisms by bodies, named points and joints between points."""
+"""Mechanisms by bodies, named points and joints between points.
+
+In: bodies, points, joints. Out: a `MechanismRobot`. Read in this order: `parts` and `definition`, what people state;
+`graph`, `build`, a tree and its closures; `assembly`, the first configuration; `elements`, `forces`; `mobility`,
+`sweep`, `changes`; `library`, the bundled ones.
+"""
 
 from .changes import Change, ChangedRun, Happened
 from .definition import Mechanism

@@ -1,6 +1,10 @@
 """The robot as data: a frozen `Model` of bodies, joints and frames, the joint types, and the builder.
 
 Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); algorithms never ask which kind.
+
+In: bodies, joints and frames from a file or a builder. Out: a `Model`, which never changes. Read in this order:
+`model`, `parts`, `frame`; `joints/joint`, what every joint type answers, and `joints/revolute`, one of them; `builder`;
+`disassembly` and `assembly`, a model as links and back; `closures`, `actuators`, `geometry`, what else a file states.
 """
 
 from . import charts

@@ -2,6 +2,9 @@
 
 move = motion.quintic(q0, q1, duration=1.0)
 move.q(t), move.v(t), move.a(t)
+
+In: points and limits. Out: a `Motion`: q, v, a at any time. Read in this order: `motion`, what all of them answer;
+`polynomials`, `moves`, `splines`, `fourier`; `frames`, paths of a tool; `time_optimal`; `check`.
 """
 
 from .check import Check, Violation, check

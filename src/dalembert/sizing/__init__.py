@@ -1,4 +1,8 @@
-"""Sizing: what motions and gravity require of motors and gears, and which ones of a catalogue suffice."""
+"""Sizing: what motions and gravity require of motors and gears, and which ones of a catalogue suffice.
+
+In: a `Robot`, motions. Out: torques, speeds and powers of each motor, and drives that give them. Read in this order:
+`demand`, `motion`, `drives`, `choice`; `sizing`, all of it together.
+"""
 
 from .choice import Drive, choose, drive
 from .demand import Course, Demand

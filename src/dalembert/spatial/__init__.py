@@ -2,6 +2,9 @@
 
 Angular part first in twists [ω; v] and wrenches [τ; f]; X_AB is the pose of B in A; quaternions w, x, y, z.
 Singularities (angle 0, angle π, gimbal lock) are handled here, once.
+
+In and out: arrays of floats or traced scalars. Read in this order: `so3`, `se3`, rotations and poses; `vectors`, twists
+and wrenches; `inertia`, `pseudo_inertia`; `smooth`, functions that stay finite at 0.
 """
 
 from . import se3, so3

@@ -1,4 +1,8 @@
-"""Time series in files: named columns as .csv .npz .parquet .h5 .mcap, or from ROS bags."""
+"""Time series in files: named columns as .csv .npz .parquet .h5 .mcap, or from ROS bags.
+
+In: a path. Out: a `Table`, columns by name; and the reverse. Read in this order: `table`, then `text`, `arrays`,
+`messages`.
+"""
 
 from __future__ import annotations
 
