@@ -284,6 +284,8 @@ def test_files_that_are_no_networks(tmp_path):
         control.network(path)
     with pytest.raises(DalembertError, match="there is no such file"):
         control.network(tmp_path / "other.onnx")
+    with pytest.raises(DalembertError, match="the path is None"):
+        control.network(None)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["policy.onnx"]
 
 

@@ -83,6 +83,8 @@ def test_names_with_markup_stay_in_the_description_alone(tmp_path):
         ({"sensors": {"energy": "tool"}}, "is taken"),
         ({"sensors": {"energy.kinetic": lambda t, q, v: q[0]}}, "two variables would be named 'energy.kinetic'"),
         ({"torque": [1.0, 2.0]}, "torque is list"),
+        ({"sensors": 5}, "sensors is 5, expected a list"),
+        ({"live": None}, "live is None, expected a list"),
         ({"torque": lambda t, q, v: np.sin(float(q[0])) * q}, "cannot be traced|called back"),
         ({"controls": True}, "no actuators"),
         ({"contact": Contact()}, "no collision shapes"),
@@ -102,6 +104,8 @@ def test_bad_paths_and_names_are_named(tmp_path):
     for path, named in (("x.zip", "no ending .fmu"), ("a/b.fmu", "there is no folder"), ("x\0.fmu", "no path")):
         with pytest.raises(DalembertError, match=named):
             robot.export("simulate", "fmu", f"{tmp_path}/{path}")
+    with pytest.raises(DalembertError, match="no path"):
+        robot.export("simulate", "fmu", None)
     with pytest.raises(DalembertError, match="an FMU is of 'simulate'"):
         robot.export("gravity", "fmu", tmp_path)
     with pytest.raises(DalembertError, match="an FMU is of 'simulate'"):

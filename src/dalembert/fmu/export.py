@@ -75,6 +75,9 @@ class FmuSettings:
                 f"export: FMU: torque is {type(self.torque).__name__}, expected a law or Sampled; without it torques "
                 "are inputs"
             )
+        for name in ("sensors", "live", "elements"):
+            if not isinstance(getattr(self, name), Iterable):
+                raise DalembertError(f"export: FMU: {name} is {getattr(self, name)!r}, expected a list")
         if self.controls and self.torque is not None:
             raise DalembertError("export: FMU: controls=True and torque= both drive the robot: give one of them")
 
@@ -136,7 +139,7 @@ def export(robot: Robot, path: str | os.PathLike[str], settings: FmuSettings) ->
 
 
 def _target(robot: Robot, path: str | os.PathLike[str]) -> Path:
-    text = os.fspath(path)
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
     if "\0" in text or not text:
         raise DalembertError(f"export: FMU: {text!r} is no path")
     target = Path(text)

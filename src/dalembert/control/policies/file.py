@@ -54,6 +54,8 @@ class NetworkFile:
 
 def read(path: str | os.PathLike[str]) -> NetworkFile:
     """The network in an ONNX file. Errors name the file and the node or tensor."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise DalembertError(f"policy: the path is {path!r}, expected a text")
     where = f"policy {os.fspath(path)!r}"
     data = _bytes(path, where)
     try:
