@@ -63,20 +63,21 @@ def in_python(robot, session, stepper, q, v, steps):
     return q, v
 
 
-def best(function, times=5):
-    """Its result and its least time [s]."""
-    result, least = function(), np.inf
+def best(functions, times=15):
+    """Their results and least times [s], taken in turn."""
+    results, least = [function() for function in functions], [np.inf] * len(functions)
     for _ in range(times):
-        begin = time.perf_counter()
-        result = function()
-        least = min(least, time.perf_counter() - begin)
-    return result, least
+        for k, function in enumerate(functions):
+            begin = time.perf_counter()
+            results[k] = function()
+            least[k] = min(least[k], time.perf_counter() - begin)
+    return results, least
 
 
 def main() -> None:
     import onnxruntime
 
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     robot = load("quadruped").without("friction")
     legs = [joint.name for joint in robot.joints if joint.kind != "free"]
     contract = control.Contract(
@@ -100,9 +101,9 @@ def main() -> None:
             q = np.broadcast_to(robot.neutral(), (*shape, robot.nq)).copy()
             q[..., 7:] = 0.3 * rng.normal(size=(*shape, 12))
             v = 0.5 * rng.normal(size=(*shape, robot.nv))
-            count = steps if motions == 1 else max(60, steps * 4 // motions // 20 * 20)
-            want, loop = best(partial(in_python, robot, session, stepper, q, v, count), 2)
-            got, ours = best(partial(robot.rollout, q, v, law, STEP, count, threads=1, check=False))
+            count = steps if motions == 1 else max(100, steps * 8 // motions // 20 * 20)
+            rolled = partial(robot.rollout, q, v, law, STEP, count, threads=1, check=False)
+            (want, got), (loop, ours) = best([partial(in_python, robot, session, stepper, q, v, count), rolled])
             apart = np.abs(got.q[..., 7:] - want[0][..., 7:]).max()
             loop, ours = (x * 1e6 / (count * motions) for x in (loop, ours))
             alone = loop if motions == 1 else alone
