@@ -38,6 +38,7 @@ from .source import Source
 
 BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
+UNIT, ROUNDED = 1e-4, 1e-6  # scales nearer to 1 come from quaternions; those still nearer from single precision
 
 
 def read_usd(
@@ -133,7 +134,7 @@ class _Reading:
     def _links(self) -> dict[str, Link]:
         """The rigid bodies by name, with their shapes."""
         source, physics = self.source, self.source.pxr.UsdPhysics
-        poses = {path: source.pose(prim) for path, prim in self.scope.bodies.items()}
+        poses = {path: self._body_pose(prim) for path, prim in self.scope.bodies.items()}
         shapes: dict[str, list[Placed]] = {}
         frames: dict[str, list[Frame]] = {}
         for path, prim in self.scope.bodies.items():
@@ -159,6 +160,17 @@ class _Reading:
                 name, prim, source.where(prim), X, scale, inertia, shapes[path], frames[path], weightless
             )
         return links
+
+    def _body_pose(self, prim: Any) -> tuple[Pose, np.ndarray]:
+        """The pose of a body in the world, and its scale; one that only a quaternion of another length brings is 1."""
+        X, scale = self.source.pose(prim)
+        off = float(np.max(np.abs(scale - np.eye(3))))
+        if off and off < UNIT:
+            if off > ROUNDED:
+                what = f"a quaternion that is not of unit length scales the body by {scale[0, 0]:.9g}"
+                self.ledger.info(self.source.where(prim), what, "not scaled")
+            scale = np.eye(3)
+        return X, scale
 
     def _frames(self, held: Iterable[Any], X_WL: Pose) -> list[Frame]:
         """Sites, and the frames and fixed links that this package has written into a body."""
