@@ -240,3 +240,19 @@ def test_bad_input() -> None:
         with pytest.raises(DalembertError, match=words):
             build()
     assert isinstance(control.legs(robot, FEET, q), Sampled)
+
+
+@pytest.mark.long
+def test_a_velocity_is_an_input_of_rollouts() -> None:
+    """Each motion of a batch has its own command, and another command compiles nothing."""
+    robot = load("quadruped")
+    q, asked = standing(robot), np.array([[0.3, 0.0, 0.0], [0.0, 0.1, 0.5]])
+    law, settings = control.legs(robot, FEET, q), {"contact": Contact(friction=0.6)}
+    start = np.tile(q, (2, 1)), np.zeros((2, robot.nv))
+    both = robot.rollout(*start, law, 1e-3, 100, parameters={"velocity": asked}, **settings)
+    for k, velocity in enumerate(asked):
+        stated = control.legs(robot, FEET, q, velocity=tuple(velocity))
+        alone = robot.rollout(q, np.zeros(robot.nv), stated, 1e-3, 100, **settings)
+        np.testing.assert_allclose(both.q[k], alone.q, atol=CONTACT_SOLVER)
+    still = robot.rollout(*start, law, 1e-3, 100, parameters={"velocity": 0.0 * asked}, **settings)
+    assert np.abs(still.q - both.q).max() > CONTACT_SOLVER

@@ -197,13 +197,13 @@ class Legs:
         return (q, v) if seen is None else (seen[: self.robot.nq], seen[self.robot.nq :])
 
     def steps(
-        self, t: Any, q: Any, v: Any, state: dict[str, np.ndarray], seen: Any = None
+        self, t: Any, q: Any, v: Any, state: dict[str, np.ndarray], seen: Any = None, velocity: Any = None
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The intent of now, flat."""
+        """The intent of now, flat. velocity (3,): what is asked for, as an input of a rollout; None: as stated."""
         q, v = self._known(q, v, seen)
         body, stands, swung = self.body(q, v), self.gait.standing(t), self.gait.swung(t)
         stood = _chosen(stands, self._feet(q), state["stood"])
-        forwards, left, turning = self.asked(t)
+        forwards, left, turning = self.asked(t) if velocity is None else velocity
         yaw = state["ahead"][2] + self.rates.program * turning
         go = _about_z(yaw) @ np.array([forwards, left, 0.0])
         behind = state["ahead"][:2] + self.rates.program * go[:2] - body.place[:2]
@@ -341,7 +341,8 @@ def legs(
 
     feet: names of the frames at the feet, points that carry; of a trot front left, front right, hind left, hind right.
     standing (nq,): how it stands, feet on the ground; it walks with that height and those distances of the feet.
-    velocity: forwards and to the left [m/s], rate of turning [rad/s], (3,) or a function of t. gait: default a trot.
+    velocity: forwards and to the left [m/s], rate of turning [rad/s], (3,) or a function of t; in a rollout parameters={"velocity": (…, 3)} stands in its place, one
+    for each motion, and another one compiles nothing. gait: default a trot.
     ground: height of the ground, or a function (x, y) → z as of `Contact`'s terrain. friction: of the ground;
     margin: share of it that planned forces keep to, so that feet do not slip; the program, which answers pushes, keeps
     to half of the rest. clearance [m]: of feet in their swing. capture [s]: how far feet step out for an error of the
