@@ -14,7 +14,7 @@ import dalembert
 HERE = Path(__file__).parent
 # Rooms with a page each, then pages of objects by title; a public name that is on none of them goes to the last.
 SPACES = (
-    *("identify", "mechanism", "motion", "control", "optimal", "study"),
+    *("identify", "mechanism", "motion", "control", "optimal", "study", "pictures"),
     *("elements", "constraints", "integrators", "charts", "kinds", "math", "shapes"),
 )
 OBJECTS = {
