@@ -293,6 +293,11 @@ def _power(node: Node, a: Any, b: Any) -> np.ndarray:
     return each(lambda x, y: x ** float(y), a, b, looped=False)
 
 
+def _remainder(a: Any, b: Any) -> Any:
+    """Of the sign of a, as fmod of C."""
+    return a - b * rounded_to_zero(a / b)
+
+
 OPERATORS: dict[str, Operator] = {
     "Gemm": _gemm,
     "MatMul": lambda node, A, B: matmul(A, B),
@@ -301,7 +306,7 @@ OPERATORS: dict[str, Operator] = {
     "Mul": _arithmetic(lambda a, b: a * b),
     "Div": _divide,
     "Pow": _power,
-    "Mod": _arithmetic(lambda a, b: a - b * floor(a / b)),
+    "Mod": lambda node, a, b: each(_remainder if node.get("fmod", 0) else lambda x, y: x - y * floor(x / y), a, b),
     "Min": _several(minimum),
     "Max": _several(maximum),
     "Sum": _several(lambda a, b: a + b),

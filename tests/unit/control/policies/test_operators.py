@@ -38,6 +38,8 @@ CASES = [
     *((op, {}, {"c": ROW}, 18) for op in ROWS if op != "Pow"),
     ("Pow", {}, {"c": np.array(3.0, np.float32)}, 18),
     ("Pow", {}, {"c": np.floor(2.0 * ROW)}, 18),
+    ("Mod", {"fmod": 1}, {"c": ROW}, 18),
+    ("Reciprocal", {}, {}, 18),
     ("Clip", {}, {"low": np.array(-0.5, np.float32), "high": np.array(0.7, np.float32)}, 18),
     ("Clip", {"min": -0.5, "max": 0.5}, {}, 7),
     ("LayerNormalization", {}, {"s": ROW, "b": ROW}, 18),
@@ -126,6 +128,28 @@ def test_choices_and_casts(tmp_path):
         node("Add", ["both", "float"], ["y"]),
     ]
     compare(save(tmp_path / "choices.onnx", nodes, {INPUT: (1, N)}, {"y": (1, N)}, {"c": ROW - 1.0}))
+
+
+def test_shapes_that_are_computed(tmp_path):
+    """As exporters write the first state of a recurrent layer."""
+    from onnx import numpy_helper
+
+    value = numpy_helper.from_array(np.array([0.25], np.float32))
+    nodes = [
+        node("Shape", [INPUT], ["shape"]),
+        node("Gather", ["shape", "last"], ["n"], axis=0),
+        node("Constant", [], ["one"], value_ints=[1]),
+        node("Unsqueeze", ["n", "zero"], ["row"]),
+        node("Concat", ["one", "row"], ["sizes"], axis=0),
+        node("ConstantOfShape", ["sizes"], ["filled"], value=value),
+        node("Range", ["begin", "n", "by"], ["counted"]),
+        node("Cast", ["counted"], ["numbers"], to=1),
+        node("Add", ["filled", "numbers"], ["offset"]),
+        node("Mul", [INPUT, "offset"], ["y"]),
+    ]
+    constants = ints(last=1, zero=0) | {"begin": np.array(0), "by": np.array(1)}
+    constants["last"] = np.array(1)
+    compare(save(tmp_path / "shapes.onnx", nodes, {INPUT: (1, N)}, {"y": (1, N)}, constants))
 
 
 @pytest.mark.parametrize("activation", ["Elu", "Tanh", "Relu", "Softplus"])
