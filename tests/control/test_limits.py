@@ -227,6 +227,7 @@ def test_tasks_and_limits_of_ones_own() -> None:
     assert_close(robot.pose(weighted.solve(START).q, "tool0")[:2, 2], [0.0, 0.0], 1e4 * SLOPE)
 
 
+@pytest.mark.long
 def test_the_whole_body_program_keeps_limits_while_it_moves() -> None:
     """Trunk asked to go 15 cm to the side: its region ends after 3 cm, and the motion never passes it."""
     robot = load("quadruped")

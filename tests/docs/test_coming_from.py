@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert import load
-from tolerances import RECURSION, assert_close
+from tolerances import OPTIMAL, REACHED, RECURSION, SOLVER_DEFAULT, assert_close
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "coming_from.md"
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]  # rows [v; ω] of our [ω; v]
@@ -36,7 +36,8 @@ def state(tmp_path, monkeypatch):
     for ending in ("urdf", "xml"):
         load("ur5").save(f"arm.{ending}")
     q, v, a = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 6))
-    return {"np": np, "load": load, "q": q, "v": v, "a": a, "tau": np.zeros(6)}
+    goal = load("ur5").pose(q + 0.1, "tool0")
+    return {"np": np, "load": load, "q": q, "v": v, "a": a, "tau": np.zeros(6), "goal": goal}
 
 
 def both(library: str, state: dict) -> tuple[dict, dict]:
@@ -79,6 +80,36 @@ def test_robotics_toolbox(state):
     assert_close(theirs["T"].A, ours["T"], RECURSION)
 
 
+def test_mink(state):
+    """Six joints determine the pose: both arrive at the same ones."""
+    pytest.importorskip("mink")
+    theirs, ours = both("mink and pink", state)
+    assert_close(theirs["reached"], ours["reached"], SOLVER_DEFAULT)
+
+
+def test_crocoddyl(state):
+    pytest.importorskip("crocoddyl")
+    theirs, ours = both("Crocoddyl", state)
+    assert_close(theirs["cost"], ours["cost"], OPTIMAL)
+
+
+def test_pydy(state):
+    pytest.importorskip("sympy")
+    theirs, ours = both("PyDy", state)
+    for name in ("M", "acceleration"):
+        assert_close(theirs[name], ours[name], RECURSION)
+
+
+def test_goals_and_plans_of_this_side(state):
+    """Without the peers: the snippets reach their goal, and plan to it."""
+    for library in ("mink and pink", "Crocoddyl"):
+        names = dict(state)
+        exec(snippets(library)[1], names)
+        last = names["reached"] if "reached" in names else names["plan"].q[-1]
+        assert_close(names["robot"].pose(last, "tool0")[:3, 3], state["goal"][:3, 3], 10 * REACHED)
+
+
 def test_every_section_has_both_sides():
-    for library in ("Pinocchio", "MuJoCo", "Drake", "Robotics Toolbox for Python"):
+    libraries = ("Pinocchio", "MuJoCo", "Drake", "Robotics Toolbox for Python", "mink and pink", "Crocoddyl", "PyDy")
+    for library in libraries:
         assert len(snippets(library)) == 2

@@ -117,6 +117,7 @@ def test_a_regulator_holds_the_hopper_in_mujoco() -> None:
     assert n == len(rest.tau)
 
 
+@pytest.mark.long
 def test_many_shapes_are_gathered_with_the_same_slopes() -> None:
     """A pile of boxes: more points than are written out one by one."""
     bodies = "".join(
