@@ -339,21 +339,10 @@ class ModelBuilder:
     def model(self) -> Model:
         """The frozen model of everything added so far."""
         return assemble(
-            self.name,
-            self.gravity,
-            self._rooted(),
-            self._frames,
-            self._closings,
-            self._equations,
-            self._actuators,
-            self._keyframes,
-            self._joint_force_limits,
-            self._exclusions,
-            self._groups,
-            self._surroundings,
-            self._mujoco,
+            self.name, self.gravity, self._rooted(), self._frames, self._closings, self._equations, self._actuators,
+            self._keyframes, self._joint_force_limits, self._exclusions, self._groups, self._surroundings, self._mujoco,
             self._sensors,
-        )
+        )  # fmt: skip
 
     def coupled(self, joint: str) -> Coupled:
         """The joint that follows another one, as the model will have it; raises when it cannot."""
