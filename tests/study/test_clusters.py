@@ -13,6 +13,7 @@ import pytest
 
 import studied
 from dalembert import DalembertError, load, study
+from dalembert.study.dispatch import length
 from tolerances import COMPUTED
 
 pytest.importorskip("pyarrow")
@@ -58,6 +59,11 @@ def programs(folder, monkeypatch, sbatch=SBATCH):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
     (folder / "jobs").touch()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_chunks_are_as_long_as_the_one_who_gives_them_out_needs():
+    assert length(0.0, 1) == 0.1 and length(0.0, 1000) == 5.0  # [s]
+    assert length(200.0, 2) == 5.0 and length(1e9, 10) == 30.0
 
 
 @pytest.mark.long
