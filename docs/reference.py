@@ -128,8 +128,8 @@ def by_purpose(kind: type) -> dict[str, str]:
     for line in lines:
         if heading := re.match(r"    # ---- (.*)", line):
             title = heading[1]
-        elif (member := re.match(r"    (?:def )?([a-z]\w*)(?:\(| = )", line)) and title:
-            found[member[1]] = title
+        elif (members := re.match(r"    (?:def )?([a-z]\w*(?:, \w+)*)(?:\(| = )", line)) and title:
+            found |= dict.fromkeys(members[1].split(", "), title)
     return found
 
 
