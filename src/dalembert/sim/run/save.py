@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
 from dalembert.tables import FORMATS, read_table, write_table
 
@@ -37,8 +37,7 @@ def save(run: Run, path: str | os.PathLike[str], robot: Robot | None = None) -> 
     elif ending in FORMATS:
         write_table(path, columns(run), facts(run))
     else:
-        listed = ", ".join((*FORMATS, *DRAWN))
-        raise DalembertError(f"{os.fspath(path)}: the ending names the format: expected one of {listed}")
+        raise unknown("ending", ending, (*FORMATS, *DRAWN), os.fspath(path))
 
 
 def _draw(run: Run, path: str | os.PathLike[str], ending: str, robot: Robot | None) -> None:
