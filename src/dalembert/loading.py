@@ -71,6 +71,8 @@ def load(
     if isinstance(origin, str | os.PathLike) and (
         os.fspath(origin).lower().endswith(".mech.toml") or _is_bundled(origin)
     ):
+        if prim is not None:
+            raise DalembertError(f"{os.fspath(origin)}: prim=… is for USD files: leave it out")
         return _mechanism(origin, base, arguments)
     options: dict[str, Any] = {"base": base, "strict": strict, "mimic": mimic}
     options |= ({"arguments": arguments} if arguments else {}) | ({"srdf": srdf} if srdf is not True else {})
