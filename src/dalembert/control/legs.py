@@ -342,13 +342,14 @@ def legs(
     feet: names of the frames at the feet, points that carry; of a trot front left, front right, hind left, hind right.
     standing (nq,): how it stands, feet on the ground; it walks with that height and those distances of the feet.
     velocity: forwards and to the left [m/s], rate of turning [rad/s], (3,) or a function of t; in a rollout
-    parameters={"velocity": (…, 3)} stands in its place, one for each motion, and another one compiles nothing. gait:
-    default a trot. ground: height of the ground, or a function (x, y) → z as of `Contact`'s terrain. friction: of the
-    ground; margin: share of it that planned forces keep to, so that feet do not slip; the program, which answers
-    pushes, keeps to half of the rest. clearance [m]: of feet in their swing. capture [s]: how far feet step out for an
-    error of the velocity, default √(height/g). leash [m]: how far the body may fall behind the way that is asked for.
-    rates: of planner, program and torques; weights: of the whole-body program. sensors: what the robot knows of its
-    base, by default all; `control.Sensors()`: an IMU and its legs.
+    parameters={"velocity": (…, 3)} stands in its place, one for each motion, and another one compiles nothing.
+    gait: default a trot.
+    ground: height of the ground, or a function (x, y) → z as of `Contact`'s terrain. friction: of the ground;
+    margin: share of it that planned forces keep to, so that feet do not slip; the program, which answers pushes, keeps
+    to half of the rest. clearance [m]: of feet in their swing. capture [s]: how far feet step out for an error of the
+    velocity, default √(height/g). leash [m]: how far the body may fall behind the way that is asked for. rates: of
+    planner, program and torques; weights: of the whole-body program. sensors: what the robot knows of its base, by
+    default all; `control.Sensors()`: an IMU and its legs.
     """
     if not robot.model.floating or robot.model.base.joint.kind != "free":
         raise DalembertError(f"legs: robot {robot.name!r} has no free base: load it with base='free'")
