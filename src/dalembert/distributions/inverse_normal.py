@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dalembert.math import abs as absolute
 from dalembert.math import log, minimum, sqrt, where
 
@@ -32,9 +34,15 @@ def inverse_normal(u: Any) -> Any:
     """Standard normal numbers with the probabilities u in (0, 1), to about 1e-15 relative: floats, arrays or traced."""
     q = u - 0.5
     r = sqrt(-log(minimum(u, 1.0 - u)))
-    tail = where(r <= FAR, _ratio(TAIL, r - SHIFT), _ratio(FAR_TAIL, r - FAR))
+    tail = where(less(r, FAR), _ratio(TAIL, r - SHIFT), _ratio(FAR_TAIL, r - FAR))
     middle = q * _ratio(MIDDLE, CENTRAL * CENTRAL - q * q)
-    return where(absolute(q) > CENTRAL, where(q < 0.0, -tail, tail), middle)
+    return where(less(CENTRAL, absolute(q)), where(less(q, 0.0), -tail, tail), middle)
+
+
+def less(a: Any, b: Any) -> Any:
+    """Whether a < b, of floats, arrays, and arrays of traced values, which NumPy would ask for their truth."""
+    traced = any(np.asarray(x).dtype == object for x in (a, b))
+    return np.less(a, b, dtype=object) if traced else a < b
 
 
 def _ratio(coefficients: tuple[tuple[float, ...], ...], r: Any) -> Any:

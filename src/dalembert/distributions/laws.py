@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError, is_number
 from dalembert.math import clip, exp, lookup, minimum, sqrt, where
 
-from .inverse_normal import inverse_normal
+from .inverse_normal import inverse_normal, less
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Triangular(Distribution):
     def values(self, u: np.ndarray) -> np.ndarray:
         """See `Distribution.values`."""
         span, rise, fall = self.high - self.low, self.mode - self.low, self.high - self.mode
-        rising = u * span < rise
+        rising = less(u * span, rise)
         return self.shaped(where(rising, self.low + sqrt(u * span * rise), self.high - sqrt((1.0 - u) * span * fall)))
 
 
