@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, DalembertError, ModelBuilder, control
+from dalembert import Contact, DalembertError, ModelBuilder, control, load
 from dalembert.shapes import Box
 from dalembert.spatial import Pose
 from tolerances import (
@@ -190,3 +190,21 @@ def test_mistakes_are_named(robot) -> None:
         robot.equilibrium(q, motors="knee")
     with pytest.raises(DalembertError, match="finite"):
         robot.inverse_dynamics(q, still, np.full(robot.nv, np.nan), contact=GROUND)
+
+
+def test_starts_that_are_no_standing_contact(robot) -> None:
+    """In the air all is as without contact; an impact is refused; an arm whose motors hold it needs no contact."""
+    n = robot.nv
+    flying = robot.neutral()
+    flying[2] = 3.0
+    free = robot.linearize(flying, np.zeros(n), np.zeros(n))
+    for contact in (GROUND, SPRINGS):
+        A, B = robot.linearize(flying, np.zeros(n), np.zeros(n), contact=contact)
+        assert_close(A, free.A, CONVERGED, 100.0)
+        assert_close(B, free.B, CONVERGED, 100.0)
+    falling = np.eye(n)[5] * -1.0
+    with pytest.raises(DalembertError, match="before or after the impact"):
+        robot.linearize(standing(robot, GROUND).q, falling, np.zeros(n), contact=GROUND)
+    arm = load("ur5")
+    held = arm.equilibrium(arm.neutral(), contact=Contact(ground=-5.0))
+    assert_close(held.tau, arm.gravity(arm.neutral()), RECURSION, 100.0)

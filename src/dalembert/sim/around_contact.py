@@ -18,6 +18,8 @@ from .contact_dynamics import contact_dynamics
 from .contact_inverse import check_soft, soft_inverse, soft_slopes
 from .contact_rigid import constrained_slopes, rigid_inverse
 
+LASTING = 1e-5  # [m/s]: speed along what a contact holds, up to which it lasts
+
 
 def linearize(
     robot: Robot,
@@ -38,6 +40,12 @@ def linearize(
     total = tau if added is None else tau + added.force
     if contact.model == "rigid":
         s = constrained_slopes(robot, q, v, total, contact)
+        speed = float(np.abs(s.J @ v).max(initial=0.0))
+        if speed > LASTING:
+            raise DalembertError(
+                f"linearize: contacts of robot {robot.name!r} close or open at {speed:.3g} m/s: a linear model is of "
+                "contacts that last; linearize before or after the impact"
+            )
         if added is not None:
             s = s._replace(dq=s.dq + s.dtau @ added.dq, dv=s.dv + s.dtau @ added.dv)
         A, B, chart = reduced(model, s, v, coordinates)

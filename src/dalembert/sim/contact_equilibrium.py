@@ -140,10 +140,12 @@ def _rigid(
     robot: Robot, q: np.ndarray, push: np.ndarray, free: np.ndarray, contact: Contact, tolerance: float, most: int
 ) -> ContactEquilibrium:
     """Steps of linearised balance and closed gaps, the shortest with the least forces inside the cones."""
-    model = robot.model
+    if free.all():  # motors hold every freedom: nothing has to carry
+        held = _needed(robot, q, push)
+        return ContactEquilibrium(q, 0.0 * held, 0, held, np.zeros((len(gaps(robot.model, contact, q)), 3)))
     near = _near(robot, q, contact)
     held, scale = ~free, max(1.0, float(np.abs(robot.equilibrium_torque(q)).max(initial=0.0)))
-    here, iterations, forces = touch(model, contact, q, near), 0, np.zeros((0, 3))
+    here, iterations = touch(robot.model, contact, q, near), 0
     chosen = near[here.number]
     forces = np.zeros((len(here.gap), 3))
     while True:
@@ -159,7 +161,7 @@ def _rigid(
         iterations += 1
         d, forces = _closer(robot, q, push, free, here, chosen, forces, scale)
         q = robot.integrate(q, d * min(1.0, FURTHEST / max(float(np.abs(d).max(initial=0.0)), 1e-300)))
-        here = touch(model, contact, q, near)
+        here = touch(robot.model, contact, q, near)
     world = np.zeros((here.total, 3))
     world[here.number] = np.einsum("kij,ki->kj", here.axes, forces)
     return ContactEquilibrium(q, np.where(held, r, 0.0), iterations, np.where(free, r, push), world)
