@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from dalembert import Wrench
-from dalembert.bench import cases, ours, peers
-from dalembert.bench.clock import Job, race
+from dalembert.cli.benchmark import cases, ours, peers
+from dalembert.cli.benchmark.clock import Job, race
 
 PLACED = "pin.computeJointJacobians(model, data, q); "
 # of each function: Pinocchio's code, and ours in all ways

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import dalembert
-from dalembert.collision import distance, hull
+from dalembert.dynamics.collision import distance, hull
 from dalembert.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial import Pose, so3
 

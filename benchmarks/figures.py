@@ -22,9 +22,9 @@ from statistics import median
 
 import numpy as np
 
-from dalembert.bench import cases, ours, peers
-from dalembert.bench.run import machine, versions
-from dalembert.bench.study import OURS, Settings, study
+from dalembert.cli.benchmark import cases, ours, peers
+from dalembert.cli.benchmark.run import machine, versions
+from dalembert.cli.benchmark.study import OURS, Settings, study
 
 RESULTS = Path(__file__).parent / "results"
 sys.path.insert(0, str(Path(__file__).parent))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dalembert import math
-from dalembert.backends.llvm import compilation, target
-from dalembert.execute.host import NativeKernel
-from dalembert.graph import Loop, trace
+from dalembert.compiler.backends.llvm import compilation, target
+from dalembert.compiler.execute.host import NativeKernel
+from dalembert.compiler.graph import Loop, trace
 
 STEP, PASSES, ROUNDS = 1e-5, 2000, 15
 STIFF, DAMP, STIFF_TURN, DAMP_TURN = 1e6, 1e2, 1e3, 1e-1

@@ -19,9 +19,9 @@ import numpy as np
 
 import dalembert
 from dalembert import Contact, learn
+from dalembert.compiler.execute import Program
+from dalembert.compiler.graph import trace
 from dalembert.contact.candidates import named_shapes
-from dalembert.execute import Program
-from dalembert.graph import trace
 from dalembert.math import exp
 from dalembert.shapes import Sphere
 

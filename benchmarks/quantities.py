@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.bench import cases, ours, peers
-from dalembert.bench.clock import Job, race
+from dalembert.cli.benchmark import cases, ours, peers
+from dalembert.cli.benchmark.clock import Job, race
 
 # name: our arguments, Pinocchio's code for one state
 QUANTITIES = {

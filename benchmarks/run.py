@@ -1,6 +1,7 @@
 """Time dalembert beside every installed peer: `python benchmarks/run.py [--quick] [robot …]`, results below bench/.
 
-The same as `dalembert bench --out bench`; the code is in src/dalembert/bench so that an installed package has it.
+The same as `dalembert bench --out bench`; the code is in src/dalembert/cli/benchmark so that an installed package has
+it.
 """
 
 import sys

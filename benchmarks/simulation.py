@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.bench import cases
-from dalembert.bench.clock import Job, race
+from dalembert.cli.benchmark import cases
+from dalembert.cli.benchmark.clock import Job, race
 from dalembert.spatial import so3
 
 STEP, STEPS = 1e-3, 100

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from dalembert.bench import cases, report
+from dalembert.cli.benchmark import cases, report
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

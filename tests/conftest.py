@@ -16,7 +16,7 @@ import tempfile
 
 import pytest
 
-from dalembert.execute.recent import forget
+from dalembert.compiler.execute.recent import forget
 
 OWNED = pytest.StashKey[str]()
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dalembert.bench import cases, clock, ours, peers, report, run, study
-from dalembert.bench.peers.layout import Layout
-from dalembert.bench.peers.rival import Rival
+from dalembert.cli.benchmark import cases, clock, ours, peers, report, run, study
+from dalembert.cli.benchmark.peers.layout import Layout
+from dalembert.cli.benchmark.peers.rival import Rival
 from tolerances import PRODUCT, ROUNDING
 
 SMALL = study.Settings(

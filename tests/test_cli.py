@@ -13,8 +13,9 @@ from unicodedata import combining
 import numpy as np
 import pytest
 
-from dalembert import cli, demo, load, load_run
-from dalembert.bundled import path
+from dalembert import cli, load, load_run
+from dalembert.cli import demonstration as demo
+from dalembert.model.bundled import path
 from tolerances import COMPUTED, INTEGRATED, ITERATED, REACHED, ROUGH_SLOPE, TIGHT_RUN
 
 

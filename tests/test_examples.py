@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dalembert import Robot
-from dalembert.functions import CATALOGUE
+from dalembert.quantities import CATALOGUE
 
 DOCS = Path(__file__).parent.parent / "docs" / "quantities.md"
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))

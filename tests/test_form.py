@@ -18,7 +18,7 @@ LARGEST_TOLERANCE = 0.5  # of these arguments; larger numbers are sizes
 SMALL = 0.01  # what an `assert x < …` states up to here is a tolerance
 
 SUBJECTS = {  # tests of a room that concern no single file of it
-    "algorithms": {"closed_form", "operation_counts"},
+    "dynamics/algorithms": {"closed_form", "operation_counts"},
     "audit": {"bundled_robots", "sound_robots", "thresholds"},
     "cli": {"drives"},
     "formats": {"physics"},
@@ -26,11 +26,11 @@ SUBJECTS = {  # tests of a room that concern no single file of it
     "formats/sdf": {"errors", "frames", "ledger", "robots", "world"},
     "formats/urdf": {"errors", "ledger"},
     "formats/write": {"round_trips", "write"},
-    "functions": {"fast_framed", "fast_packed", "options"},
-    "graph": {"programs", "properties"},
-    "interop": {"arrays"},
+    "quantities": {"fast_framed", "fast_packed", "options"},
+    "compiler/graph": {"programs", "properties"},
+    "compiler/interop": {"arrays"},
     "linear": {"factors"},
-    "bundled": {"robots"},
+    "model/bundled": {"robots"},
     ".": {"reprs"},
 }
 
@@ -131,14 +131,14 @@ def unnamed_tolerances(source: str) -> list[ast.Constant]:
 
 
 def test_tolerances_have_names():
-    """From tests/tolerances.py; what one test expects of physics or noise is a constant at the top of its file."""
+    """From tests/support/tolerances.py; what one test expects of physics or noise is a constant in its file."""
     unnamed = [
         f"{path.relative_to(ROOT)}:{number.lineno}: {number.value:g}"
         for path in sorted((ROOT / "tests").rglob("*.py"))
         for number in unnamed_tolerances(path.read_text("utf-8"))
         if path != Path(__file__)
     ]
-    assert not unnamed, "name these tolerances (see tests/tolerances.py):\n" + "\n".join(unnamed)
+    assert not unnamed, "name these tolerances (see tests/support/tolerances.py):\n" + "\n".join(unnamed)
 
 
 def test_unnamed_tolerances_are_seen():
@@ -173,11 +173,11 @@ def test_unit_tests_mirror_the_source():
 
 
 MAPPED = (  # rooms with many files: the docstring of their __init__ lists them in the order of reading
-    "backends/llvm",
-    "collision",
+    "compiler/backends/llvm",
+    "dynamics/collision",
     "contact",
-    "execute",
-    "graph",
+    "compiler/execute",
+    "compiler/graph",
     "linear",
     "sim/elements",
     "sim/rollout",

@@ -2,7 +2,8 @@
 
 With words, only the checks whose names have one of them, such as `check.py rollouts graphs`.
 
-Every expression of tests/backends on the device in both precisions; methods of robots with arrays of each library, in
+Every expression of tests/compiler/backends on the device in both precisions; methods of robots with arrays of each
+library, in
 several layouts; gradients; streams; bad states; rollouts. Prints a line per check and exits with 1 if one fails.
 """
 
@@ -23,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from rollouts import captured, gradients, motions
 
 import dalembert
-from backends.expressions import EXPRESSIONS, check
-from dalembert.backends.cuda.kernel import Array, CudaKernel
-from dalembert.backends.elementary import FAST_LIMIT
-from dalembert.graph import Loop
+from compiler.backends.expressions import EXPRESSIONS, check
+from dalembert.compiler.backends.cuda.kernel import Array, CudaKernel
+from dalembert.compiler.backends.elementary import FAST_LIMIT
+from dalembert.compiler.graph import Loop
 from tolerances import RECURSION, RECURSION32, SOLVE, assert_close
 
 jax.devices()  # before PyTorch is loaded: the other way round, some versions crash

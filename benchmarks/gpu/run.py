@@ -24,11 +24,11 @@ import cupy
 import numpy as np
 
 import dalembert
-from dalembert.backends import interpreter
-from dalembert.backends.cuda.kernel import Array, CudaKernel
-from dalembert.bench import cases
-from dalembert.functions import compiled
-from dalembert.graph import Function, Loop, trace
+from dalembert.cli.benchmark import cases
+from dalembert.compiler.backends import interpreter
+from dalembert.compiler.backends.cuda.kernel import Array, CudaKernel
+from dalembert.compiler.graph import Function, Loop, trace
+from dalembert.quantities import compiled
 
 SIZES = (1, 1024, 1 << 14, 1 << 18, 1 << 20)
 QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives")

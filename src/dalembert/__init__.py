@@ -27,22 +27,23 @@ if TYPE_CHECKING:
         tables,
         typing,
     )
-    from .algorithms.zero_moment_point import zero_moment_point
-    from .comparison import Comparison, Difference
-    from .comparison.compare import compare
+    from .compiler.execute import Interrupted, register_backend
+    from .compiler.graph import gradient
     from .contact import Contact
+    from .dynamics.algorithms.zero_moment_point import zero_moment_point
     from .editing import ModelEditor
+    from .editing.comparison import Comparison, Difference
+    from .editing.comparison.compare import compare
     from .errors import DalembertError, ImportFindingsWarning
-    from .execute import Interrupted, register_backend
     from .formats.ledger import Finding
-    from .functions import kinds
-    from .functions.quantity import quantity
-    from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-    from .graph import gradient
     from .loading import ModelBuilder, function, load, register_reader, register_writer, robots, scene
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .mechanism import Mechanism
     from .model import Actuator, AxisJoint, Joint, Model, charts
+    from .model.solids import MassProperties, mass_properties
+    from .quantities import kinds
+    from .quantities.quantity import quantity
+    from .quantities.structure import BodyInfo, FrameInfo, JointInfo, Wrench
     from .robot import Robot
     from .sim import elements, integrators
     from .sim.failure import SimulationError
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from .sim.settings import Settings
     from .sim.system import constraints
     from .sim.system.laws import Sampled
-    from .solids import MassProperties, mass_properties
     from .spatial import Inertia, Pose
 
 __all__ = [
@@ -135,7 +135,7 @@ _ROOMS = {
     "elements": "sim.elements",
     "identify": "identify",
     "integrators": "sim.integrators",
-    "kinds": "functions.kinds",
+    "kinds": "quantities.kinds",
     "learn": "learn",
     "math": "math",
     "mechanism": "mechanism",
@@ -149,16 +149,16 @@ _ROOMS = {
     "typing": "typing",
 }
 _NAMES = {
-    "algorithms": ("zero_moment_point",),
-    "comparison": ("Comparison", "Difference", "compare"),
+    "dynamics.algorithms": ("zero_moment_point",),
+    "editing.comparison": ("Comparison", "Difference", "compare"),
     "contact": ("Contact",),
     "editing": ("ModelEditor",),
     "errors": ("DalembertError", "ImportFindingsWarning"),
-    "execute": ("Interrupted", "register_backend"),
+    "compiler.execute": ("Interrupted", "register_backend"),
     "formats.ledger": ("Finding",),
-    "functions": ("quantity",),
-    "functions.structure": ("BodyInfo", "FrameInfo", "JointInfo", "Wrench"),
-    "graph": ("gradient",),
+    "quantities": ("quantity",),
+    "quantities.structure": ("BodyInfo", "FrameInfo", "JointInfo", "Wrench"),
+    "compiler.graph": ("gradient",),
     "loading": ("ModelBuilder", "function", "load", "register_reader", "register_writer", "robots", "scene"),
     "logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),
     "mechanism": ("Mechanism",),
@@ -171,7 +171,7 @@ _NAMES = {
     "sim.run.save": ("load_run",),
     "sim.settings": ("Settings",),
     "sim.system.laws": ("Sampled",),
-    "solids": ("MassProperties", "mass_properties"),
+    "model.solids": ("MassProperties", "mass_properties"),
     "spatial": ("Inertia", "Pose"),
 }
 

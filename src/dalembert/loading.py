@@ -13,13 +13,13 @@ import numpy as np
 
 from dalembert.math.arrays import asked
 
-from .bundled import names as bundled_names
-from .bundled import path as bundled_path
 from .errors import DalembertError, ImportFindingsWarning, unknown
-from .functions.guards import function_call
 from .model import ModelBuilder as _ModelBuilder
 from .model import unopposed
+from .model.bundled import names as bundled_names
+from .model.bundled import path as bundled_path
 from .model.geometry import Shape
+from .quantities.guards import function_call
 from .robot import Robot
 from .spatial import Pose
 

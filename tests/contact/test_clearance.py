@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, Robot
-from dalembert.algorithms import integrate, neutral, poses
 from dalembert.contact import candidates
 from dalembert.contact.clearance import Clearance, is_bounded
 from dalembert.contact.gathering import Gathering, Motions, points
+from dalembert.dynamics.algorithms import integrate, neutral, poses
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Polyhedron, Sphere
 from dalembert.sim.elements import contact as element
 from tolerances import COMPUTED, ITERATED

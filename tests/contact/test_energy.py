@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import Contact, ModelBuilder, Robot
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
-from dalembert.solids import mass_properties
+from dalembert.model.solids import mass_properties
 from loose_bodies import G
 from tolerances import INTEGRATED, ITERATED
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError
-from dalembert.graph import Function
+from dalembert.compiler.graph import Function
 from loose_bodies import SIDE, G, ball, box
 from tolerances import CONTACT_SOLVER, DIFFERENCE
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, Robot, elements, function
-from dalembert.algorithms import poses
-from dalembert.collision import hull
+from dalembert.compiler.graph import jacobian
 from dalembert.contact import candidates
 from dalembert.contact.candidates import like
 from dalembert.contact.gathering import points
-from dalembert.graph import jacobian
+from dalembert.dynamics.algorithms import poses
+from dalembert.dynamics.collision import hull
 from dalembert.model.geometry import Box, Capsule, Cylinder, Polyhedron
 from dalembert.sim.elements import contact as element
 from dalembert.sim.rigid_dynamics import rigid_dynamics, rigid_dynamics_in_slots

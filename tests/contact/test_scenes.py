@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot, elements
-from dalembert.backends import interpreter
+from dalembert.compiler.backends import interpreter
+from dalembert.compiler.graph import jacobian, trace
 from dalembert.contact import bounds, candidates, scene
-from dalembert.graph import jacobian, trace
 from dalembert.model.geometry import Box, Sphere, Surface
 from dalembert.sim.elements import contact as element
 from loose_bodies import SIDE, G

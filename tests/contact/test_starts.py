@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, Robot
 from dalembert.model.geometry import Box, Capsule, Ellipsoid, Shape, Sphere
-from dalembert.solids import mass_properties
+from dalembert.model.solids import mass_properties
 from loose_bodies import G, ball, standing
 from tolerances import ITERATED, REACHED
 

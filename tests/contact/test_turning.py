@@ -8,8 +8,8 @@ import pytest
 import dalembert
 from dalembert import Contact, ModelBuilder, Robot
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from dalembert.model.solids import mass_properties
 from dalembert.sim.elements import contact as element
-from dalembert.solids import mass_properties
 from dalembert.spatial import so3
 from tolerances import ACCUMULATED
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from dalembert import Contact, ModelBuilder, Robot, scene
-from dalembert.collision import HeightField
+from dalembert.dynamics.collision import HeightField
 from dalembert.model.geometry import Box, Sphere
 from dalembert.spatial import Pose
 from loose_bodies import G, ball, standing

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dalembert
-from dalembert import Event, algorithms, constraints, elements, integrators, load
+from dalembert import Event, constraints, elements, integrators, load
+from dalembert.dynamics import algorithms
 from tolerances import COMPUTED, ITERATED, ORDER
 
 

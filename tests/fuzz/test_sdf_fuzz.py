@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.formats import read_sdf
+from formats.sdf.snippets import axis, joint, link, model, pose, random_mass, world
 from fuzz.mutations import (
     SEED,
     check,
@@ -23,7 +24,6 @@ from fuzz.mutations import (
     trial,
     truncate,
 )
-from sdf.snippets import axis, joint, link, model, pose, random_mass, world
 
 BODY = random_mass(np.random.default_rng(0))
 

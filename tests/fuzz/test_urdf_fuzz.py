@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from dalembert.bundled import names, path
 from dalembert.errors import DalembertError
 from dalembert.formats import read_urdf
+from dalembert.model.bundled import names, path
 from fuzz.mutations import SEED, double, drop, drop_attribute, flip_bytes, one, rounds, splice, swap, trial, truncate
 
 NUMBERS = ["0", "-0", "-1", "1e30", "1e31", "1e-320", "nan", "inf", "1e999", "", " ", "x", "1 2", "1 2 3", "0 0 0", "٣"]

@@ -15,7 +15,7 @@ import numpy as np
 
 import dalembert
 from dalembert import Contact, ModelBuilder, Robot
-from dalembert.execute import Program
+from dalembert.compiler.execute import Program
 from dalembert.model.geometry import Box, Sphere
 from dalembert.sim.elements import Spring
 from peers.example_robots import folder

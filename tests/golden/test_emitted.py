@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dalembert import math
-from dalembert.backends import c, cuda
-from dalembert.graph import Loop, trace
+from dalembert.compiler.backends import c, cuda
+from dalembert.compiler.graph import Loop, trace
 
 HERE = Path(__file__).parent
 MASS, LENGTH, GRAVITY = (2.0, 1.5), (0.5, 0.4), 9.81

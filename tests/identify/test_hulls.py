@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import identify, load
 from dalembert.identify.hulls import extent, hull_bounds
-from dalembert.solids.properties import solids
+from dalembert.model.solids.properties import solids
 from faulty_logs import motion_of
 from simulated import SimulatedLog
 from tolerances import ITERATED

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.dynamics.algorithms import integrate
 from dalembert.model import Model
 
 STEP = 5e-4  # sixth order: truncation (ω·STEP)⁶ up to ω = 50 rad/s, and round-off eps/STEP, are both below RATE

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from dalembert.model import Coupled
 from laws.numeric import RATE, moved, rate
 from tolerances import COMPUTED, RECURSION, SOLVE, assert_close

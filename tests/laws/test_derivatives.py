@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algorithms import (
+from dalembert.dynamics.algorithms import (
     bias,
     coriolis_matrix,
     forward_dynamics,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Robot
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from dalembert.editing.invariants import links_at
 from dalembert.editing.scaling import exponents, similar_state
 from dalembert.model import KINDS, Coupled, ModelBuilder, plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algorithms import (
+from dalembert.dynamics.algorithms import (
     energy,
     forward_dynamics,
     gravity,
@@ -13,7 +13,7 @@ from dalembert.algorithms import (
     mass_matrix,
     potential_energy,
 )
-from dalembert.algorithms.passive import dissipation
+from dalembert.dynamics.algorithms.passive import dissipation
 from laws.numeric import RATE, directions, moved, rate, rates
 from tolerances import RECURSION, assert_close
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, Robot, Wrench, load
-from dalembert.algorithms import forward_dynamics, hybrid_dynamics, rnea
+from dalembert.dynamics.algorithms import forward_dynamics, hybrid_dynamics, rnea
 from tolerances import RECURSION, SOLVE, assert_close
 
 

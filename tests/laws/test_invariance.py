@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert.algorithms import (
+from dalembert.dynamics.algorithms import (
     Load,
     acceleration,
     bias,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.algorithms import acceleration, frame_pose, jacobian, jacobian_rate, poses, velocity
+from dalembert.dynamics.algorithms import acceleration, frame_pose, jacobian, jacobian_rate, poses, velocity
 from dalembert.spatial import so3
 from laws.numeric import RATE, moved, rate
 from tolerances import RECURSION, assert_close

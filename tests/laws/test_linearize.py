@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 from dalembert import DalembertError, ModelBuilder, Robot, load
-from dalembert.algorithms import difference, forward_dynamics, integrate, matrix_exponential
+from dalembert.dynamics.algorithms import difference, forward_dynamics, integrate, matrix_exponential
 from laws.numeric import RATE, rate
 from tolerances import COMPUTED, ITERATED, RECURSION, SOLVE, SOLVER_DEFAULT, assert_close
 from trees import random_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Robot, function, load
-from dalembert.algorithms import (
+from dalembert.dynamics.algorithms import (
     Task,
     acceleration,
     bias,

@@ -9,9 +9,9 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, Robot
-from dalembert import algorithms as alg
-from dalembert.backends.interpreter import run
-from dalembert.graph import gradient, trace
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import gradient, trace
+from dalembert.dynamics import algorithms as alg
 from dalembert.spatial import Inertia
 from laws.numeric import RATE, directions, rate, rates
 from laws.traced import cost, evaluate

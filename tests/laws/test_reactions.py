@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.algorithms import (
+from dalembert.dynamics.algorithms import (
     Load,
     body_loads,
     center_of_mass,

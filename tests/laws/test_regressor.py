@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algorithms import energy, energy_regressor, mass_matrix, momentum_regressor, rnea, torque_regressor
+from dalembert.dynamics.algorithms import (
+    energy,
+    energy_regressor,
+    mass_matrix,
+    momentum_regressor,
+    rnea,
+    torque_regressor,
+)
 from laws.numeric import RATE, moved, rate
 from tolerances import RECURSION, assert_close
 

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, Robot
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from laws.numeric import RATE, directions, rate, rates
 from laws.traced import cost, evaluate
 from tolerances import SLOPE, assert_close

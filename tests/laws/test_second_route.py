@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import dalembert
 from dalembert import DalembertError, ModelBuilder, Robot, Wrench
-from dalembert import algorithms as alg
-from dalembert.algorithms.generalized_newton_euler import equation, moving_links
-from dalembert.graph import trace
+from dalembert.compiler.graph import trace
+from dalembert.dynamics import algorithms as alg
+from dalembert.dynamics.algorithms.generalized_newton_euler import equation, moving_links
 from dalembert.model import KINDS
 from laws.traced import evaluate
 from tolerances import RECURSION, SOLVE, assert_close

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import algorithms as alg
-from dalembert.backends.interpreter import run
-from dalembert.graph import trace
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace
+from dalembert.dynamics import algorithms as alg
 from tolerances import RECURSION, SOLVE, assert_close
 
 POINT = np.array([0.1, -0.2, 0.3])

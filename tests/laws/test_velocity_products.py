@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from dalembert.model.aligned import aligned_frames
 from dalembert.sim.system.contact_problem import Bodies
 from dalembert.sim.system.drift import still

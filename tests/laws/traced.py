@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.backends.interpreter import run
-from dalembert.functions import CATALOGUE
-from dalembert.graph import Function, trace
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import Function, trace
 from dalembert.model import Model
+from dalembert.quantities import CATALOGUE
 from dalembert.robot import Robot
 
 

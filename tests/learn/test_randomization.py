@@ -27,7 +27,7 @@ REMEMBERED = 1e-6  # [m/s] velocities after two solutions of one contact problem
 
 
 def test_every_live_parameter_has_a_case():
-    from dalembert.functions.live import GROUPS
+    from dalembert.quantities.live import GROUPS
 
     assert set(EACH) == {*GROUPS, "payload"}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, learn
-from dalembert.collision import HeightField
+from dalembert.dynamics.collision import HeightField
 from learning import FEET, crawler, crawler_environment, pole_environment, table_robot
 from tolerances import ACCUMULATED, COMPUTED, ROUNDING, assert_close
 
@@ -141,7 +141,7 @@ def test_levels_follow_the_distance():
 
 
 def learn_stream():
-    from dalembert.distributions.stream import Stream
+    from dalembert.study.distributions.stream import Stream
 
     return Stream.of((1.0, 2.0), 3.0, 4.0)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert import study
-from dalembert.distributions.stream import PRIME, Stream, permuted, words
-from dalembert.execute import Program
-from dalembert.graph import trace
+from dalembert.compiler.execute import Program
+from dalembert.compiler.graph import trace
+from dalembert.study.distributions.stream import PRIME, Stream, permuted, words
 from tolerances import COMPUTED, assert_close
 
 N = 4096

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Mechanism, algorithms
+from dalembert import DalembertError, Mechanism
+from dalembert.dynamics import algorithms
 from mechanism_linkages import add_bar, chain, four_bar, slider_crank, two_bodies
 from tolerances import (
     COARSE_RUN,

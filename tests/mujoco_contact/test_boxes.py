@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dalembert.collision import FAR
+from dalembert.dynamics.collision import FAR
 from dalembert.model.geometry import Box, Capsule, Sphere
 from dalembert.mujoco import constraints as soft_constraints
 from dalembert.mujoco.points import shape_points

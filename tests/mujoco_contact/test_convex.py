@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collision.bisection import Solid, box, corners, cylinder, ellipsoid, exact, segment
-from dalembert.algorithms import poses
+from dalembert.dynamics.algorithms import poses
 from dalembert.mujoco import constraints as soft_constraints
 from dalembert.mujoco import polygons
 from dalembert.mujoco.candidates import mujoco_candidates
+from dynamics.collision.bisection import Solid, box, corners, cylinder, ellipsoid, exact, segment
 from mujoco_contact.twin import BODY, SHAPES, SOFT, Twin, mj, scene
 from tolerances import assert_close
 

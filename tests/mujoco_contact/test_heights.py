@@ -14,11 +14,11 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from collision.bisection import Solid, corners, cylinder, ellipsoid, exact
 from dalembert import Contact, DalembertError, load
 from dalembert.mujoco import expansion
 from dalembert.mujoco import heights as field_heights
 from dalembert.mujoco.candidates import mujoco_candidates
+from dynamics.collision.bisection import Solid, corners, cylinder, ellipsoid, exact
 from mujoco_contact.meshes import HULLS, mesh
 from mujoco_contact.twin import SOFT, Twin, mj, scene
 from tolerances import ITERATED, assert_close

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.collision import hull
+from dalembert.dynamics.collision import hull
 from dalembert.mujoco import constraints as soft_constraints
 from dalembert.mujoco.hulls import CORNERS, lowest_corners
 from mujoco_contact.meshes import HULLS, mesh

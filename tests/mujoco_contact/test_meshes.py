@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from dalembert import load
-from dalembert.collision import hull
-from dalembert.collision.hulls import stated_hull
+from dalembert.dynamics.collision import hull
+from dalembert.dynamics.collision.hulls import stated_hull
 from dalembert.model.geometry import Mesh, Polyhedron
 from dalembert.mujoco import constraints as soft_constraints
 from mujoco_contact.meshes import HULLS, geom, mesh, touching, two

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import load
-from dalembert.backends import cache
+from dalembert.compiler.backends import cache
 from dalembert.optimal import stage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.execute.stages import Direction
+from dalembert.compiler.execute.stages import Direction
 from dalembert.linear.stages import StageLayout, dense_solution
 from tolerances import OPTIMAL, assert_close
 

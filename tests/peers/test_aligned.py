@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.model.aligned import aligned_frames
 from peers.example_robots import EMPTY, files, folder
 from tolerances import RECURSION

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from collision.compiled import compiled_distance, placements, pose
-from collision.shapes import SHAPES
 from dalembert.spatial import so3
+from dynamics.collision.compiled import compiled_distance, placements, pose
+from dynamics.collision.shapes import SHAPES
 from tolerances import INTEGRATED, SOLVER_DEFAULT
 
 EXACT = [

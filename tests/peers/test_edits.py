@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Robot, load
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from dalembert.editing.invariants import links_at
 from dalembert.spatial import so3
 from peers.example_robots import folder, peer

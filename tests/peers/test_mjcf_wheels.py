@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.algorithms import bias, frame_pose, mass_matrix, rnea
+from dalembert.dynamics.algorithms import bias, frame_pose, mass_matrix, rnea
 from dalembert.errors import DalembertError
 from dalembert.formats import read_mjcf
 from dalembert.formats.diagnosis import KEPT

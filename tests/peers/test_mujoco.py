@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from dalembert import Robot, load
-from dalembert.bundled import path as bundled
+from dalembert.model.bundled import path as bundled
 from peers.example_robots import folder, peer
 from peers.mujoco_twin import Twin
 from tolerances import PEER, SOLVE, assert_close

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Robot, Wrench, algorithms, function, load
+from dalembert import DalembertError, Robot, Wrench, function, load
+from dalembert.dynamics import algorithms
 from peers.example_robots import files, folder, on_both_bases, peer
 from peers.pinocchio_twin import Twin
 from tolerances import EPS, PEER

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dalembert.algorithms import gravity, mass_matrix, rnea
+from dalembert.dynamics.algorithms import gravity, mass_matrix, rnea
 from dalembert.formats import read
 from dalembert.model import Model
+from formats.sdf.from_urdf import STYLES, rewritten
 from peers.example_robots import folder
 from peers.urdf_to_mjcf import urdf_to_mjcf
-from sdf.from_urdf import STYLES, rewritten
 from tolerances import assert_close
 from trees import random_state
 

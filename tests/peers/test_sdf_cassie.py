@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dalembert import algorithms, load
+from dalembert import load
+from dalembert.dynamics import algorithms
 from peers.example_robots import folder
 from tolerances import RECURSION, assert_close
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dalembert import Robot, algorithms, load, robots
-from dalembert.bundled import path
+from dalembert import Robot, load, robots
+from dalembert.dynamics import algorithms
+from dalembert.model.bundled import path
 from peers.example_robots import peer
 from peers.mujoco_twin import Twin as MujocoTwin
 from peers.pinocchio_twin import Twin as PinocchioTwin

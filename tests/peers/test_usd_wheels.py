@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Robot
-from dalembert.algorithms import frame_pose
+from dalembert.dynamics.algorithms import frame_pose
 from dalembert.formats import read
 from dalembert.model import start_of
 from tolerances import PRINTED, SINGLE, assert_close

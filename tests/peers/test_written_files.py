@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, robots
-from dalembert.algorithms import bias, mass_matrix, rnea
-from dalembert.bundled import path as bundled
+from dalembert.dynamics.algorithms import bias, mass_matrix, rnea
 from dalembert.formats import read, write
 from dalembert.model import Model
+from dalembert.model.bundled import path as bundled
 from peers.example_robots import files, folder, peer
 from peers.mujoco_twin import Twin
 from saving import ROUND_TRIP, again, assert_same_dynamics, joint_names, urdf_shapes

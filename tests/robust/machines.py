@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 
 from dalembert import ModelBuilder, Robot, load
-from dalembert.backends import interpreter
-from dalembert.functions import compiled
+from dalembert.compiler.backends import interpreter
+from dalembert.quantities import compiled
 from tolerances import RECURSION, RECURSION32, assert_close
 
 STATES = 4  # per pool and argument

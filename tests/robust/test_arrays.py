@@ -7,7 +7,7 @@ import pytest
 
 import dalembert
 from dalembert import Wrench, load
-from dalembert.functions import CATALOGUE
+from dalembert.quantities import CATALOGUE
 from robust.machines import tree
 from tolerances import COMPUTED
 
@@ -30,7 +30,7 @@ def state(r, *batch):
 def quantities(r):
     """name → (shape of its result for one state, call of it with q, v, a); several results come in one array.
 
-    Those of pairs of shapes, whose number the caller chooses, are in tests/collision.
+    Those of pairs of shapes, whose number the caller chooses, are in tests/dynamics/collision.
     """
 
     def caller(name, quantity):

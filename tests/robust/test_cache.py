@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dalembert import cli, load
-from dalembert.backends import cache
-from dalembert.backends.llvm import kernel
+from dalembert.compiler.backends import cache
+from dalembert.compiler.backends.llvm import kernel
 from robust.machines import robot, tree
 
 
@@ -137,7 +137,7 @@ def test_another_entry_under_this_name(folder):
 
 def test_changed_algorithms_are_compiled_anew(folder, compilations, monkeypatch):
     quietly()
-    monkeypatch.setattr("dalembert.execute.program.own_code", lambda *rooms: "other sources")
+    monkeypatch.setattr("dalembert.compiler.execute.program.own_code", lambda *rooms: "other sources")
     quietly()
     assert len(compilations) == 2 and len(entries(folder)) == 2
 

@@ -120,8 +120,8 @@ def test_read_only_folder(tmp_path):
     code = (
         CODE
         + """
-from dalembert.backends import cache
-from dalembert.backends.llvm import kernel
+from dalembert.compiler.backends import cache
+from dalembert.compiler.backends.llvm import kernel
 compiled = []
 compile_object = kernel.target.compile_object
 kernel.target.compile_object = lambda text: compiled.append(text) or compile_object(text)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dalembert import Interrupted, load
-from dalembert.execute import Program, Repetition, interruption
-from dalembert.graph import trace
+from dalembert.compiler.execute import Program, Repetition, interruption
+from dalembert.compiler.graph import trace
 from robust import processes
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.bench.cases import example_folder
+from dalembert.cli.benchmark.cases import example_folder
 from robust import processes
 
 SPARE = 50e6  # bytes beside inputs and outputs
@@ -120,7 +120,7 @@ def test_compiling_functions_of_talos(names):
         pytest.skip("example-robot-data is not installed")
     code = f"""
 from dalembert import load
-from dalembert.functions import CATALOGUE
+from dalembert.quantities import CATALOGUE
 r = load({str(talos)!r}, base="free", mimic="free")
 assert r.nv >= 38
 of_shapes = {{"distance", "witnesses", "distance_jacobian"}}  # of all its meshes at once: refused

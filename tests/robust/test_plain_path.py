@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.backends.llvm import fastcall, tables
+from dalembert.compiler.backends.llvm import fastcall, tables
 from robust import processes
 
 HERE = Path(__file__).parent

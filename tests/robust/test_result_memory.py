@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.backends.limits import LARGE_RESULT
-from dalembert.execute import memory
+from dalembert.compiler.backends.limits import LARGE_RESULT
+from dalembert.compiler.execute import memory
 from robust import processes
 
 STATES = 20_000  # mass matrices of a UR5: 5.8 MB
@@ -229,7 +229,7 @@ def test_any_size(size, dtype):
 
 
 def test_the_setting():
-    code = "from dalembert.execute import memory; print(memory.limit())"
+    code = "from dalembert.compiler.execute import memory; print(memory.limit())"
     assert processes.run(code, DALEMBERT_KEEP="7")[0] == str(7 << 20)
     assert int(processes.run(code, DALEMBERT_KEEP=None)[0]) <= 1 << 30
     assert processes.run(code, DALEMBERT_KEEP="0")[0] == "0"

@@ -354,7 +354,7 @@ def test_across_processes(tmp_path):
 
 def test_what_is_recognised_again():
     """Running the same code twice does not prepare it twice, unless not everything it refers to can be seen."""
-    from dalembert.execute import code, content
+    from dalembert.compiler.execute import code, content
 
     same = [pushing(SOURCE.format(force=2.0)) for _ in range(2)]
     assert code(same[0]) == code(same[1]) != code(pushing(SOURCE.format(force=3.0)))
@@ -366,7 +366,7 @@ def test_what_is_recognised_again():
 
 def test_records_of_users_are_seen_through():
     """A named tuple in an element does not make it traced again each time; a method of it that is edited does."""
-    from dalembert.execute import code
+    from dalembert.compiler.execute import code
 
     assert code(by_named_tuple(2.0)) == code(by_named_tuple(2.0)) is not None
     assert code(by_named_tuple(2.0)) != code(by_named_tuple(3.0))
@@ -382,7 +382,7 @@ def moved_by(law) -> float:
 
 
 def test_an_unchanged_law_is_not_run_again(monkeypatch):
-    from dalembert.graph import trace
+    from dalembert.compiler.graph import trace
     from dalembert.sim.system import laws
 
     traces = []
@@ -442,7 +442,7 @@ def test_two_laws_with_equal_code_that_are_called_back_stay_apart():
 def test_laws_of_the_package_that_follow_a_motion_are_seen_through():
     """One that was made alike is recognised, one with another goal or an edited motion is not."""
     from dalembert import control, load, motion
-    from dalembert.execute import code
+    from dalembert.compiler.execute import code
 
     robot = load("2r")
 

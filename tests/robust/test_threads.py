@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.backends.llvm import target
-from dalembert.execute import threads
+from dalembert.compiler.backends.llvm import target
+from dalembert.compiler.execute import threads
 from robust import processes
 from robust.machines import robot, tree
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import load
-from dalembert.execute.recent import forget
+from dalembert.compiler.execute.recent import forget
 from dalembert.sim.rollout.stepping import Stepping
 
 Q, V = np.array([[0.3, -0.2]] * 8), np.zeros((8, 2))

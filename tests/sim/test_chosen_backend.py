@@ -7,7 +7,7 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, Event, Sampled, load, register_backend
-from dalembert.backends import interpreter
+from dalembert.compiler.backends import interpreter
 from tolerances import ITERATED, RECURSION, assert_close
 
 Q, V = np.array([0.3, 0.2]), np.array([0.1, -0.2])
@@ -97,7 +97,7 @@ def test_errors(robot):
 
 def test_the_interpreter_needs_no_compiler(robot, monkeypatch):
     """As on a 32-bit Python, where compiled code cannot be used."""
-    monkeypatch.setattr(dalembert.execute.registry, "has_32_bits", lambda: True)
+    monkeypatch.setattr(dalembert.compiler.execute.registry, "has_32_bits", lambda: True)
     fresh = load("2r")
     assert_close(fresh.simulate(Q, V, 0.03, backend="interpreter").q[0], Q, RECURSION)
     assert fresh.rollout(Q, V, steps=7, step=0.002, backend="interpreter").t == 0.014

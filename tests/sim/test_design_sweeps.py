@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, Robot, load
-from dalembert.functions.live import GROUPS
+from dalembert.quantities.live import GROUPS
 from tolerances import ACCUMULATED
 
 STANCE = np.tile([0.0, 0.8, -1.6], 4)

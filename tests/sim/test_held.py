@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import ModelBuilder, Robot, SimulationError, algorithms, elements
+from dalembert import ModelBuilder, Robot, SimulationError, elements
+from dalembert.dynamics import algorithms
 from dalembert.sim.integrators import INTEGRATORS
 from linkages import at, crossed, four_bar
 from tolerances import COARSE_RUN, COMPUTED, INTEGRATED, ITERATED, MILLISECOND_STEPS, PRODUCT, TIGHT_RUN

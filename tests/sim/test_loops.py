@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dalembert import DalembertError, ModelBuilder, SimulationError, algorithms, elements, load
+from dalembert import DalembertError, ModelBuilder, SimulationError, elements, load
+from dalembert.dynamics import algorithms
 from linkages import LINK, at, crossed, four_bar
 from tolerances import COMPUTED, CONVERGED, INTEGRATED, ITERATED, MILLISECOND_STEPS, TIGHT_RUN
 

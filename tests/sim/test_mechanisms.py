@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import ModelBuilder, Robot, algorithms
-from dalembert.graph import trace
+from dalembert import ModelBuilder, Robot
+from dalembert.compiler.graph import trace
+from dalembert.dynamics import algorithms
 from dalembert.sim.integrators.explicit import semi_implicit
 from dalembert.sim.system.system import System
 from dalembert.spatial import Pose, so3

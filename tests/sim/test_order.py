@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Robot, algorithms
+from dalembert import Robot
+from dalembert.dynamics import algorithms
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.integrators.tableaux import TABLEAUX
 from tolerances import COMPUTED, INTEGRATED, PRODUCT

@@ -1,6 +1,7 @@
 """Rollouts of PyTorch and JAX arrays in the processor's memory: their own kind, their precision, right gradients.
 
-A library that is not installed has its tests skipped; GPUs have tests/backends/test_cuda_rollout.py, which needs none,
+A library that is not installed has its tests skipped; GPUs have tests/compiler/backends/test_cuda_rollout.py, which
+needs none,
 and benchmarks/gpu/check.py.
 """
 

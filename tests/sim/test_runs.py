@@ -17,7 +17,7 @@ from dalembert import (
     load_run,
     math,
 )
-from dalembert.backends.llvm import target
+from dalembert.compiler.backends.llvm import target
 from tolerances import INTEGRATED, MILLISECOND_STEPS, ROUNDING
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])

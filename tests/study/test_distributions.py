@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert import distributions as d
-from dalembert.distributions.counter import shuffled, uniforms
-from dalembert.distributions.inverse_normal import inverse_normal
-from dalembert.distributions.space import space_of
 from dalembert.spatial.pseudo_inertia import pseudo_inertia
+from dalembert.study import distributions as d
+from dalembert.study.distributions.counter import shuffled, uniforms
+from dalembert.study.distributions.inverse_normal import inverse_normal
+from dalembert.study.distributions.space import space_of
 from tolerances import COMPUTED, ROUNDING
 
 MONTE_CARLO = 0.02  # of moments of 20 000 samples: three standard errors of order 1/√n

@@ -62,7 +62,7 @@ def test_long_work_of_the_package_says_how_far_it_is(capsys, monkeypatch) -> Non
     arm.audit()
     control.audit(control.computed_torque(arm, np.zeros(2)), np.zeros(2), duration=0.05)
     for name in ("ANSWER", "PIECE"):
-        monkeypatch.setattr(f"dalembert.execute.interruption.{name}", 1e-4)
+        monkeypatch.setattr(f"dalembert.compiler.execute.interruption.{name}", 1e-4)
     arm.rollout(np.zeros(2), np.zeros(2), np.zeros(2), 1e-4, 50_000)
     shown = capsys.readouterr().err
     for what in ("optimising the motion", "audit of 2r", "control of 2r"):

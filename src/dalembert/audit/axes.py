@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.model import Body
 from dalembert.model.geometry import Cylinder
 from dalembert.spatial import Pose

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.functions.guards import function_call
 from dalembert.model import Body, Model, motorized
+from dalembert.quantities.guards import function_call
 from dalembert.robot import Robot
 
 ITERATIONS = 40

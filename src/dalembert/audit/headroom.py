@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.execute import one_line
+from dalembert.compiler.execute import one_line
 from dalembert.model import motors_of
 from dalembert.robot import Robot
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.algorithms import mass_matrix
+from dalembert.dynamics.algorithms import mass_matrix
 from dalembert.model import Part
 
 from .naming import mirrored_names

@@ -14,8 +14,8 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Geometry, Model, Part
+from dalembert.model.solids.properties import solids, unit_properties
 from dalembert.shapes.searching import spread
-from dalembert.solids.properties import solids, unit_properties
 from dalembert.spatial import Inertia
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision.hulls import Hull
-from dalembert.collision.pairs import LinkPair, body_pairs, solids
+from dalembert.dynamics.collision.hulls import Hull
+from dalembert.dynamics.collision.pairs import LinkPair, body_pairs, solids
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.model.joints import Free

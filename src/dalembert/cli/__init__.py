@@ -1,135 +1,27 @@
-"""The command line: `dalembert <command>`. A user's mistake ends with one line on stderr and exit code 2."""
+"""The command line: `dalembert <command>`. A user's mistake ends with one line on stderr and exit code 2.
+
+In: words of a shell. Out: text, or JSON for machines, and an exit code.
+
+Read `program` first: the list of commands and what becomes of errors; then one file per command. `terminal` and
+`common` serve all of them. `demonstration` is what `dalembert demo` shows, `benchmark` what `dalembert bench` measures.
+"""
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import Callable, Sequence
-from typing import Annotated
-
-import typer
-
-from dalembert.errors import DalembertError
-from dalembert.math.blas import one_blas_thread
-from dalembert.version import __version__
-
-from . import (
-    audit,
-    bench,
-    cache,
-    compare,
-    compile,
-    control,
-    convert,
-    demo,
-    diagnose,
-    edit,
-    equations,
-    excite,
-    expect,
-    export,
-    identify,
-    info,
-    learn,
-    plan,
-    report,
-    robots,
-    simulate,
-    size,
-    study,
-    terminal,
-    torques,
-    view,
-)
-
-COMMANDS: dict[str, Callable[..., int]] = {
-    "robots": robots.run,
-    "info": info.run,
-    "audit": audit.run,
-    "expect": expect.run,
-    "diagnose": diagnose.run,
-    "torques": torques.run,
-    "size": size.run,
-    "simulate": simulate.run,
-    "plan": plan.run,
-    "control": control.run,
-    "learn": learn.run,
-    "equations": equations.run,
-    "export": export.run,
-    "convert": convert.run,
-    "edit": edit.run,
-    "compare": compare.run,
-    "view": view.run,
-    "excite": excite.run,
-    "identify": identify.run,
-    "study": study.run,
-    "report": report.run,
-    "compile": compile.run,
-    "cache": cache.run,
-    "bench": bench.run,
-    "demo": demo.run,
-}
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"dalembert {__version__}")
-        raise typer.Exit
-
-
-app = typer.Typer(
-    name="dalembert",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback()
-def program(
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_version, help="Show the version.")
-    ] = False,
-) -> None:
-    """Rigid-body dynamics of robots, traced once per robot and compiled."""
-
-
-for name, command in COMMANDS.items():
-    app.command(name)(command)
-
-
-# typer may vendor its own click, so its errors are imported through typer
-USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
+from collections.abc import Sequence
+from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command; see `program.main`. Commands are loaded here: the benchmark runs without them."""
+    from .program import main as run
 
-    Returns the exit code: 0 success, 1 a check failed, 2 bad usage, 3 an error of the program itself, 130 interrupted,
-    141 the reader of the output has gone.
-    """
-    terminal.prepare(sys.stdout, sys.stderr)
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    where = f"dalembert {words[0]}" if words and words[0] in COMMANDS else "dalembert"
-    try:
-        with one_blas_thread():
-            code = app(words, standalone_mode=False)
-        sys.stdout.flush()
-    except USAGE as error:
-        error.show()  # type: ignore[attr-defined]
-        return 2
-    except BrokenPipeError:
-        terminal.close_quietly()
-        return 141
-    except (DalembertError, OSError, MemoryError) as error:
-        print(f"{where}: {error or 'not enough memory'}", file=sys.stderr)
-        return 2
-    except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
-    except Exception:
-        traceback.print_exc()
-        print(f"{where}: this is an error of the program itself: please report it", file=sys.stderr)
-        return 3
-    return code if isinstance(code, int) else 0
+    return run(arguments)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("COMMANDS", "USAGE", "app"):
+        from . import program
+
+        return getattr(program, name)
+    raise AttributeError(f"module 'dalembert.cli' has no attribute {name!r}")

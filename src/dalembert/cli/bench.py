@@ -30,14 +30,14 @@ def run(
     """
     if rate is not None:
         return _shares(robots or [], function or [], rate, as_json)
-    from dalembert.bench import run as bench
+    from dalembert.cli.benchmark import run as bench
 
     return bench.main(robots or [], function or [], quick=quick, out=out, as_json=as_json)
 
 
 def _shares(robots: list[str], functions: list[str], rate: float, as_json: bool) -> int:
     """Shares of the period 1/rate, robot by robot."""
-    from dalembert.bench.period import shares
+    from dalembert.cli.benchmark.period import shares
 
     if not robots:
         raise DalembertError("bench --rate: of which robot? dalembert bench ur5 --rate 1000")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dalembert.backends import cache
+from dalembert.compiler.backends import cache
 from dalembert.errors import DalembertError
 
 from .common import Json, counted, print_json

@@ -9,11 +9,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from dalembert.backends import cache
+from dalembert.compiler.backends import cache
 from dalembert.contact import Contact
 from dalembert.errors import unknown
-from dalembert.functions import CATALOGUE
 from dalembert.progress import Progress
+from dalembert.quantities import CATALOGUE
 from dalembert.robot import Robot
 
 from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json

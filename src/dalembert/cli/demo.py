@@ -21,7 +21,7 @@ def run(
 
     Example: `dalembert demo --out /tmp/demo`
     """
-    from dalembert import demo
+    from dalembert.cli import demonstration as demo
 
     if not as_json:
         return demo.main(out, states)

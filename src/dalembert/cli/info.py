@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from dalembert.errors import DalembertError
-from dalembert.functions.structure import JointInfo
 from dalembert.model import Actuator
+from dalembert.quantities.structure import JointInfo
 from dalembert.robot import Robot
 
 from .common import (
@@ -82,7 +82,7 @@ def run(
 
 
 def _show_system(as_json: bool) -> int:
-    from dalembert.execute.system import system
+    from dalembert.compiler.execute.system import system
 
     lines = system()
     if as_json:

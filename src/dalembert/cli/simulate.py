@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 from dalembert import motion as motions
+from dalembert.compiler.execute import Interrupted
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import Interrupted
 from dalembert.files import replacing
 from dalembert.mechanism import MechanismRobot
 from dalembert.robot import Robot

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import poses
+from dalembert.dynamics.algorithms import poses
 from dalembert.errors import DalembertError
 from dalembert.math import sqrt
 from dalembert.model import Body, Model

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import neutral, poses
-from dalembert.collision import Ground, HalfSpace, Witness, ground_points, pair_points
-from dalembert.collision.groups import alike, alike_in_pairs
+from dalembert.compiler.execute import RecentSame, code
+from dalembert.dynamics.algorithms import neutral, poses
+from dalembert.dynamics.collision import Ground, HalfSpace, Witness, ground_points, pair_points
+from dalembert.dynamics.collision.groups import alike, alike_in_pairs
 from dalembert.errors import DalembertError
-from dalembert.execute import RecentSame, code
 from dalembert.model import Model
 from dalembert.model.aligned import AlignedFrames
 from dalembert.model.geometry import Shape

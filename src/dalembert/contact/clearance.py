@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision import HalfSpace
+from dalembert.dynamics.collision import HalfSpace
 from dalembert.math import sqrt
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision import Ground
+from dalembert.dynamics.collision import Ground
 from dalembert.errors import DalembertError, unknown
 
 from .materials import Material, material

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms.kinematics import chain, poses
-from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
+from dalembert.dynamics.algorithms.kinematics import chain, poses
+from dalembert.dynamics.collision import ground_points, pair_points
+from dalembert.dynamics.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.linear import Columns
 from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped

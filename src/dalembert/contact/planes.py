@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algorithms import neutral, poses
-from dalembert.collision import Ground, HalfSpace, as_ground
-from dalembert.collision.ground import plane
+from dalembert.dynamics.algorithms import neutral, poses
+from dalembert.dynamics.collision import Ground, HalfSpace, as_ground
+from dalembert.dynamics.collision.ground import plane
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Plane

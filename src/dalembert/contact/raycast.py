@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import poses
-from dalembert.collision import Ground, HalfSpace, HeightField
-from dalembert.collision.groups import pose_numbers, pose_of
-from dalembert.collision.pairs import Solid, solids
-from dalembert.collision.rays import NEVER, first_hit
-from dalembert.collision.terrain_rays import ground_hit
+from dalembert.compiler.execute import Call, Recent, batch_shape, code, real_array
+from dalembert.compiler.interop import is_foreign
+from dalembert.dynamics.algorithms import poses
+from dalembert.dynamics.collision import Ground, HalfSpace, HeightField
+from dalembert.dynamics.collision.groups import pose_numbers, pose_of
+from dalembert.dynamics.collision.pairs import Solid, solids
+from dalembert.dynamics.collision.rays import NEVER, first_hit
+from dalembert.dynamics.collision.terrain_rays import ground_hit
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, batch_shape, code, real_array
-from dalembert.functions.guards import function_call
-from dalembert.interop import is_foreign
 from dalembert.math import lookup, sqrt, where
 from dalembert.model import Model
+from dalembert.quantities.guards import function_call
 from dalembert.spatial.vectors import dot
 
 from .contact import GROUND, Contact

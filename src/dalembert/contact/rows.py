@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import poses
-from dalembert.algorithms.kinematics import chain
+from dalembert.dynamics.algorithms import poses
+from dalembert.dynamics.algorithms.kinematics import chain
 from dalembert.math import sign
 from dalembert.model import Model
 from dalembert.spatial import Pose, cross

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import neutral, poses
-from dalembert.algorithms.free_bodies import drifts
-from dalembert.collision import ground_points, pair_points
-from dalembert.collision.groups import Numbers, convex, pose_numbers, pose_of
-from dalembert.execute import RecentSame
+from dalembert.compiler.execute import RecentSame
+from dalembert.dynamics.algorithms import neutral, poses
+from dalembert.dynamics.algorithms.free_bodies import drifts
+from dalembert.dynamics.collision import ground_points, pair_points
+from dalembert.dynamics.collision.groups import Numbers, convex, pose_numbers, pose_of
 from dalembert.linear import Columns
 from dalembert.math import lookup, minimum, visit, where
 from dalembert.math import map as mapped

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import integrate, neutral, poses
-from dalembert.collision import Ground, HalfSpace
-from dalembert.collision.pairs import NO_SURFACE
+from dalembert.dynamics.algorithms import integrate, neutral, poses
+from dalembert.dynamics.collision import Ground, HalfSpace
+from dalembert.dynamics.collision.pairs import NO_SURFACE
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Closure, Model
 from dalembert.model.geometry import Geometry, Plane, Surface

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Call, is_traced
+from dalembert.compiler.graph import trace
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, is_traced
-from dalembert.graph import trace
 from dalembert.math import cos, map, sin
 from dalembert.robot import Robot
 from dalembert.spatial import so3

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import real_array
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute import real_array
 from dalembert.robot import Robot
 
 from .gains import per_freedom

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import real_array
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
 from dalembert.math import clip, floor, where
 from dalembert.model import motorized
 from dalembert.robot import Robot

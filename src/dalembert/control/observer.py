@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms.passive import dissipation
+from dalembert.compiler.execute import real_array
+from dalembert.dynamics.algorithms.passive import dissipation
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute import real_array
 from dalembert.loading import function
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, where

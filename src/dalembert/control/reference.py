@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.algorithms import difference
+from dalembert.compiler.execute import real_array
+from dalembert.dynamics.algorithms import difference
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.spatial.vectors import cross_motion

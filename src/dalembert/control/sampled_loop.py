@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.algorithms import matrix_exponential
+from dalembert.dynamics.algorithms import matrix_exponential
 
 LONGEST_DELAY = 200  # periods of further delay up to which a margin is sought
 ANGLES = 2000  # frequencies at which magnitudes are compared with 1

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import neutral, poses
+from dalembert.dynamics.algorithms import neutral, poses
 from dalembert.errors import DalembertError
 from dalembert.model import LinkPlan, Model
 from dalembert.spatial import Pose, so3

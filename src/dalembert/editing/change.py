@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.algorithms import neutral
+from dalembert.dynamics.algorithms import neutral
 from dalembert.model import LinkPlan, Model
 
 State = tuple[np.ndarray, np.ndarray]  # q (nq,), v (nv,)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from dalembert.algorithms import normalize
+from dalembert.dynamics.algorithms import normalize
 from dalembert.errors import DalembertError
 from dalembert.model import LinkPlan, Model, plan
 from dalembert.model.geometry import Role, Shape

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import center_of_mass, kinetic_energy
-from dalembert.algorithms import poses as body_poses
-from dalembert.algorithms.passive import armature
+from dalembert.dynamics.algorithms import center_of_mass, kinetic_energy
+from dalembert.dynamics.algorithms import poses as body_poses
+from dalembert.dynamics.algorithms.passive import armature
 from dalembert.model import Model
 from dalembert.spatial import Inertia, Pose
 

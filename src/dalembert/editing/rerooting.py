@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import neutral
+from dalembert.dynamics.algorithms import neutral
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import JointState, Keyframe, LinkPlan, Model
 from dalembert.model.assembly import Link

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from dalembert.backends.sympy import meaning, sympy
+from dalembert.compiler.backends.sympy import meaning, sympy
 
 from .laurent import Generator, Polynomial, Ring
 from .terms import EXPANDED, Monomial, Term, Wave, multiple_angles, products

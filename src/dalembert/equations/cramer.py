@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.functions import CATALOGUE, Variant
 from dalembert.model import Model
+from dalembert.quantities import CATALOGUE, Variant
 from dalembert.robot import Robot
 
 from .laurent import Polynomial, Ring

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.backends import sympy as symbolic
-from dalembert.backends.sympy import sympy
+from dalembert.compiler.backends import sympy as symbolic
+from dalembert.compiler.backends.sympy import sympy
+from dalembert.compiler.graph import Function, trace
 from dalembert.errors import DalembertError, unknown
-from dalembert.functions import Quantity, Variant
-from dalembert.graph import Function, trace
 from dalembert.model import Model
+from dalembert.quantities import Quantity, Variant
 from dalembert.robot import Robot
 
 from . import cramer

@@ -8,7 +8,7 @@ from html import escape
 from itertools import product
 from typing import Any
 
-from dalembert.backends.sympy import sympy
+from dalembert.compiler.backends.sympy import sympy
 from dalembert.errors import unknown
 
 from .equation import LEFT, LISTED, Equation, python_source

@@ -11,7 +11,7 @@ from unicodedata import combining
 
 import numpy as np
 
-from dalembert.backends.sympy import sympy
+from dalembert.compiler.backends.sympy import sympy
 from dalembert.errors import DalembertError
 
 from .parameters import INPUT, Parameter

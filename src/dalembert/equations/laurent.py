@@ -10,8 +10,8 @@ import cmath
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from dalembert.compiler.graph import Function, Scalar
 from dalembert.errors import DalembertError
-from dalembert.graph import Function, Scalar
 
 Polynomial = dict[int, complex]  # monomial → coefficient; a monomial is its exponents, BITS each, in one integer
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.backends import interpreter
+from dalembert.compiler.backends import interpreter
+from dalembert.compiler.graph import trace
 from dalembert.errors import DalembertError
-from dalembert.functions import CATALOGUE
-from dalembert.functions.live import GROUPS, checked
-from dalembert.graph import trace
 from dalembert.model import Body, Frame, Model
+from dalembert.quantities import CATALOGUE
+from dalembert.quantities.live import GROUPS, checked
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia, Pose
 

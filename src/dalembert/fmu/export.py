@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import real_array
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import real_array
 from dalembert.files import replacing
-from dalembert.functions.live import GROUPS
 from dalembert.progress import Progress
+from dalembert.quantities.live import GROUPS
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 from dalembert.sim.rollout.live import CONTACT_FRICTION, PAYLOAD

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate, normalize
+from dalembert.compiler.graph import Function, jvp, substitute, trace
+from dalembert.dynamics.algorithms import integrate, normalize
 from dalembert.errors import DalembertError
-from dalembert.graph import Function, jvp, substitute, trace
 from dalembert.robot import Robot
 from dalembert.sim.rollout.live import put
 from dalembert.sim.rollout.stepping import Stepping

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.backends import c
-from dalembert.backends.c.names import parameters
-from dalembert.backends.c.text import table_of
-from dalembert.graph import Function
+from dalembert.compiler.backends import c
+from dalembert.compiler.backends.c.names import parameters
+from dalembert.compiler.backends.c.text import table_of
+from dalembert.compiler.graph import Function
 from dalembert.sim.failure import FASTEST
 
 from .functions import Functions

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dalembert.bundled import names, path
 from dalembert.errors import LISTED, DalembertError, unknown
 from dalembert.model import Model
+from dalembert.model.bundled import names, path
 
 from .dh import read_dh
 from .installed import located

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.model import Body, Joint, Model, Part, unopposed
-from dalembert.solids.properties import plain_solid
+from dalembert.model.solids.properties import plain_solid
 from dalembert.spatial import Inertia
 from dalembert.spatial.so3 import skew
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.model.solids.properties import solids
 from dalembert.robot import Robot
 from dalembert.shapes.hull import hull
-from dalembert.solids.properties import solids
 
 _GRID = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
 DIRECTIONS = _GRID / np.linalg.norm(_GRID, axis=1)[:, None]  # (26, 3): faces, edges and corners of a cube

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.functions.live import FIELDS, GROUPS
+from dalembert.quantities.live import FIELDS, GROUPS
 from dalembert.robot import Robot
 
 AXES = ("x", "y", "z")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.graph import gradient
+from dalembert.compiler.graph import gradient
 from dalembert.loading import function
 from dalembert.math.blas import one_blas_thread
 from dalembert.progress import Progress

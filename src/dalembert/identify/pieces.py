@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import real_array
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
 from dalembert.robot import Robot
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.graph import jvp
 from dalembert.errors import DalembertError
-from dalembert.graph import jvp
 from dalembert.loading import function
 from dalembert.robot import Robot
 from dalembert.sim.rollout.rollout import rollout

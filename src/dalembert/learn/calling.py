@@ -30,7 +30,7 @@ def called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _is_traced(error: Exception) -> bool:
-    from dalembert.graph import TracedValueError
+    from dalembert.compiler.graph import TracedValueError
 
     return isinstance(error, TracedValueError)
 

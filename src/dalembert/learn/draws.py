@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions import Distribution, uniform
 from dalembert.errors import DalembertError, is_number
+from dalembert.study.distributions import Distribution, uniform
 
 START, RESET = "start", "reset"
 WORDS = {"scale": "times", "add": "plus", "set": "drawn from"}

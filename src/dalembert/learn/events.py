@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.distributions.stream import Stream
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError, is_number
 from dalembert.math import cos, floor, sin
 from dalembert.model import Model
+from dalembert.study.distributions.stream import Stream
 
 from .draws import span
 from .state import base_of

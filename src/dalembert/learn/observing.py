@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.distributions.stream import Stream
 from dalembert.errors import DalembertError, is_number
 from dalembert.math import where
+from dalembert.study.distributions.stream import Stream
 
 from .actions import _delay
 from .calling import numbers

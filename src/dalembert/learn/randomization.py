@@ -10,13 +10,13 @@ import numpy as np
 
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
-from dalembert.distributions.counter import uniforms
-from dalembert.distributions.stream import Stream
 from dalembert.errors import DalembertError, unknown
-from dalembert.functions.live import FIELDS, GROUPS
 from dalembert.model import Model
+from dalembert.quantities.live import FIELDS, GROUPS
 from dalembert.sim.rollout.live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, put
 from dalembert.sim.system.system import System
+from dalembert.study.distributions.counter import uniforms
+from dalembert.study.distributions.stream import Stream
 
 from .actions import Drive
 from .draws import START, Draw, as_draw

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.kinematics import chain
-from dalembert.collision import HalfSpace, HeightField
-from dalembert.collision.pairs import solids
-from dalembert.collision.rays import NEVER, first_hit
 from dalembert.contact import Contact
 from dalembert.contact.planes import ground_of
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.kinematics import chain
+from dalembert.dynamics.collision import HalfSpace, HeightField
+from dalembert.dynamics.collision.pairs import solids
+from dalembert.dynamics.collision.rays import NEVER, first_hit
 from dalembert.errors import DalembertError
 from dalembert.math import minimum, sqrt, where
 from dalembert.model import Frame

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
 from dalembert.contact.rows import contact_rows
-from dalembert.distributions.states import States
-from dalembert.distributions.states import states as states_of
-from dalembert.distributions.stream import Stream
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.math import clip
 from dalembert.robot import Robot
+from dalembert.study.distributions.states import States
+from dalembert.study.distributions.states import states as states_of
+from dalembert.study.distributions.stream import Stream
 
 from .calling import called
 from .state import base_of

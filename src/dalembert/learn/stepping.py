@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions import Distribution
-from dalembert.distributions.stream import PRIME, Stream
-from dalembert.graph import Function, trace
+from dalembert.compiler.graph import Function, trace
 from dalembert.math import abs as absolute
 from dalembert.math import branch, floor, logical_and, logical_or, where
 from dalembert.model import Model
 from dalembert.sim.system.system import System
+from dalembert.study.distributions import Distribution
+from dalembert.study.distributions.stream import PRIME, Stream
 
 from .calling import condition, number, numbers
 from .draws import Draw

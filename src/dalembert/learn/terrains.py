@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision import HeightField
-from dalembert.distributions.stream import Stream
+from dalembert.dynamics.collision import HeightField
 from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.math import clip, floor, logical_and, lookup, sqrt, where
+from dalembert.study.distributions.stream import Stream
 
 PLATFORM = 1.0  # [m] half the side of the level square in the middle of a patch, where robots start
 DEEP = 1.0  # [m] depth of gaps and between stones

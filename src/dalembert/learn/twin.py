@@ -233,7 +233,7 @@ class _Mujoco:
 
 def _silent() -> Any:
     """A stream for environments that draw nothing."""
-    from dalembert.distributions.stream import Stream
+    from dalembert.study.distributions.stream import Stream
 
     return Stream(0.0, 0.0)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.distributions.stream import PRIME, words
+from dalembert.compiler.execute import Program
+from dalembert.compiler.execute.threads import limit
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute import Program
-from dalembert.execute.threads import limit
+from dalembert.study.distributions.stream import PRIME, words
 
 from .arrays import Arrays
 from .observing import GROUP

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.closing import CLOSED, closed_near, least_step
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.closing import CLOSED, closed_near, least_step
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 

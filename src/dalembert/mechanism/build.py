@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.kinematics import joint_pose
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.kinematics import joint_pose
 from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
 from dalembert.spatial import Inertia, Pose, cross, so3

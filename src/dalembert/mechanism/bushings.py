@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Frame, Model
 from dalembert.model.closures import CLOSURES, Closure

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Interrupted
 from dalembert.errors import DalembertError, is_number, unknown
-from dalembert.execute import Interrupted
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Situation
 from dalembert.sim.failure import SimulationError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import Load, body_loads, frame_pose, velocity
+from dalembert.dynamics.algorithms import Load, body_loads, frame_pose, velocity
 from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
 from dalembert.math import atan2, cos, maximum, minimum, sin, sqrt, where

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.execute import one_line
+from dalembert.compiler.graph import jacobian
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import one_line
-from dalembert.functions.added import AddedForces
-from dalembert.functions.guards import function_call
-from dalembert.functions.tangent import spread
-from dalembert.graph import jacobian
 from dalembert.linear import is_zero
 from dalembert.model import Model
+from dalembert.quantities.added import AddedForces
+from dalembert.quantities.guards import function_call
+from dalembert.quantities.tangent import spread
 from dalembert.sim.elements import Action, Element, IndependentJoints
 from dalembert.sim.system.system import System
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.model import Model
 
 from .build import Parts, built_tree

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.functions.added import AddedForces
 from dalembert.model import Model
+from dalembert.quantities.added import AddedForces
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element, IndependentJoints
 from dalembert.sim.failure import part_completed

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.functions.guards import function_call
 from dalembert.model import Model
+from dalembert.quantities.guards import function_call
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Action, Situation
 from dalembert.sim.elements.bushing import Bushing

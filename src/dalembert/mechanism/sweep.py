@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.notebook import figure

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.graph import jacobian
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.functions.guards import function_call
-from dalembert.functions.tangent import spread
-from dalembert.graph import jacobian
 from dalembert.math import sqrt
 from dalembert.model import Model
+from dalembert.quantities.guards import function_call
+from dalembert.quantities.tangent import spread
 from dalembert.sim.elements.base import Action, Situation, above_zero
 from dalembert.sim.system.constraints import Constraint, Rows
 from dalembert.sim.system.system import System

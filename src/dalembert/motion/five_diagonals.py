@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.execute import Program, Repetition
-from dalembert.graph import trace
+from dalembert.compiler.execute import Program, Repetition
+from dalembert.compiler.graph import trace
 
 
 class System:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import is_traced, real_array
 from dalembert.errors import DalembertError
-from dalembert.execute import is_traced, real_array
 from dalembert.math import clip, cos, logical_and, sin, where
 from dalembert.robot import Robot
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import real_array
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
 from dalembert.loading import ModelBuilder
 from dalembert.robot import Robot
 from dalembert.spatial import se3, so3

@@ -10,13 +10,13 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.algorithms import integrate
-from dalembert.functions import kinds, quantity
-from dalembert.functions.quantity import Keywords
-from dalembert.functions.tangent import differentiated
-from dalembert.graph import jvp
+from dalembert.compiler.graph import jvp
+from dalembert.dynamics.algorithms import integrate
 from dalembert.linear import general
 from dalembert.model import Joint, Model
+from dalembert.quantities import kinds, quantity
+from dalembert.quantities.quantity import Keywords
+from dalembert.quantities.tangent import differentiated
 from dalembert.robot import Robot
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.compiler.execute import is_traced
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute import is_traced
 from dalembert.logs import Trajectory, write_trajectory
 from dalembert.robot import Robot
 

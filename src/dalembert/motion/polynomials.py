@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.execute import is_traced, real_array
+from dalembert.compiler.execute import is_traced, real_array
 from dalembert.math import clip, interp, logical_and, where
 
 REAL = 1e-7  # imaginary part below which a root counts as real; a double root splits by about this much

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import is_traced
 from dalembert.errors import DalembertError
-from dalembert.execute import is_traced
 from dalembert.math import cos, sin, sqrt
 from dalembert.robot import Robot
 from dalembert.spatial import so3

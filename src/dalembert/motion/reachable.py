@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.execute import Program, Repetition
-from dalembert.graph import trace
+from dalembert.compiler.execute import Program, Repetition
+from dalembert.compiler.graph import trace
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, minimum, repeat, sqrt, where
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import FAR
-from dalembert.collision.lines import between_segments
-from dalembert.collision.witness import chosen
+from dalembert.dynamics.collision import FAR
+from dalembert.dynamics.collision.lines import between_segments
+from dalembert.dynamics.collision.witness import chosen
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, logical_not, logical_or, maximum, minimum, sqrt, visit, where
 from dalembert.model.mujoco import LEAST

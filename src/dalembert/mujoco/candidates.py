@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import poses
-from dalembert.collision import Ground, Hull, as_ground, hull
-from dalembert.collision.hulls import stated_hull
 from dalembert.contact.candidates import WORLD, named_points
 from dalembert.contact.contact import GROUND, Contact
 from dalembert.contact.file_pairs import LEAST_FRICTION, Parameters, Solid, file_pairs, mixed, parameters_of
 from dalembert.contact.touching import check_names, matches, named_shapes
+from dalembert.dynamics.algorithms import poses
+from dalembert.dynamics.collision import Ground, Hull, as_ground, hull
+from dalembert.dynamics.collision.hulls import stated_hull
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.model.geometry import Surface

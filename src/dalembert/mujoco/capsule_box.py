@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import FAR
-from dalembert.collision.lines import from_box
-from dalembert.collision.witness import chosen
+from dalembert.dynamics.collision import FAR
+from dalembert.dynamics.collision.lines import from_box
+from dalembert.dynamics.collision.witness import chosen
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, minimum, where
 from dalembert.model.mujoco import LEAST

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.free_bodies import turning
 from dalembert.contact import Contact
 from dalembert.contact.candidates import WORLD
 from dalembert.contact.gathering import Motions
 from dalembert.contact.rows import point_motion
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.free_bodies import turning
 from dalembert.linear import factor, sparse_product
 from dalembert.math import where
 from dalembert.model import Model

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import FAR, Hull, distance
-from dalembert.collision.hulls import TabledHull
-from dalembert.collision.lines import cut
-from dalembert.collision.witness import chosen
+from dalembert.dynamics.collision import FAR, Hull, distance
+from dalembert.dynamics.collision.hulls import TabledHull
+from dalembert.dynamics.collision.lines import cut
+from dalembert.dynamics.collision.witness import chosen
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, logical_not, logical_or, scan, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder

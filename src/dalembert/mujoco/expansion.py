@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision.hulls import Hull, TabledHull
-from dalembert.collision.prisms import Prism
+from dalembert.dynamics.collision.hulls import Hull, TabledHull
+from dalembert.dynamics.collision.prisms import Prism
 from dalembert.math import (
     branch,
     held,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision import FAR, Ground
-from dalembert.collision.bounds import Bound, bound
-from dalembert.collision.groups import Numbers, alike, alike_in_pairs, pose_numbers, pose_of
-from dalembert.collision.lines import between_segments
-from dalembert.collision.prisms import prism
 from dalembert.contact.candidates import WORLD
+from dalembert.dynamics.collision import FAR, Ground
+from dalembert.dynamics.collision.bounds import Bound, bound
+from dalembert.dynamics.collision.groups import Numbers, alike, alike_in_pairs, pose_numbers, pose_of
+from dalembert.dynamics.collision.lines import between_segments
+from dalembert.dynamics.collision.prisms import prism
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, lookup, take, visit, where
 from dalembert.math import map as mapped

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision import FAR, distance
-from dalembert.collision.groups import pose_of
-from dalembert.collision.hulls import Hull, TabledHull
-from dalembert.collision.prisms import Prism
 from dalembert.contact.bounds import bounded
+from dalembert.dynamics.collision import FAR, distance
+from dalembert.dynamics.collision.groups import pose_of
+from dalembert.dynamics.collision.hulls import Hull, TabledHull
+from dalembert.dynamics.collision.prisms import Prism
 from dalembert.math import (
     branch,
     floor,

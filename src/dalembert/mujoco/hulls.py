@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision.hulls import Hull, TabledHull
+from dalembert.dynamics.collision.hulls import Hull, TabledHull
 from dalembert.math import logical_and, lookup, scan, sqrt, where
 from dalembert.shapes.polyhedra import unit_inertia_of_surface
 from dalembert.spatial.vectors import cross, dot

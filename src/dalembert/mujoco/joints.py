@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import acceleration, poses, velocity
-from dalembert.algorithms.actuation import transmission
-from dalembert.algorithms.free_bodies import turning
 from dalembert.contact.rows import point_motion
+from dalembert.dynamics.algorithms import acceleration, poses, velocity
+from dalembert.dynamics.algorithms.actuation import transmission
+from dalembert.dynamics.algorithms.free_bodies import turning
 from dalembert.linear import sparse_product
 from dalembert.linear.zeros import is_zero
 from dalembert.math import sqrt, where

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import FAR, Ground, Hull, ground_points, pair_points
-from dalembert.collision.hulls import TabledHull
-from dalembert.collision.lines import unit
+from dalembert.dynamics.collision import FAR, Ground, Hull, ground_points, pair_points
+from dalembert.dynamics.collision.hulls import TabledHull
+from dalembert.dynamics.collision.lines import unit
 from dalembert.math import abs as absolute
 from dalembert.math import clip, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere

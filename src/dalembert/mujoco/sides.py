@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.collision.distance import Level
-from dalembert.collision.hulls import Hull, TabledHull
+from dalembert.dynamics.collision.distance import Level
+from dalembert.dynamics.collision.hulls import Hull, TabledHull
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, lookup, maximum, scan, sqrt, where
 from dalembert.math import map as mapped

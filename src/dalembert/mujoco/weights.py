@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import mass_matrix, neutral, poses
 from dalembert.contact.rows import point_motion
+from dalembert.dynamics.algorithms import mass_matrix, neutral, poses
 from dalembert.model import Body, Model, Part
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.execute import real_array
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import real_array
 from dalembert.robot import Robot
 
 CLOSED = 1e-6  # m or rad, and per second, by which loops may be open; how far quaternions may be from length 1

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algorithms import constraints
+from dalembert.compiler.execute import real_array
+from dalembert.dynamics.algorithms import constraints
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
 
 from .plan import Plan
 

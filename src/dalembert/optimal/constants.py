@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.linear.stages import StageLayout
 from dalembert.model import Model

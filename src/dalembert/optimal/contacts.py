@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms import Load, body_loads
-from dalembert.algorithms.passive import spring_force
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms import Load, body_loads
+from dalembert.dynamics.algorithms.passive import spring_force
 from dalembert.errors import DalembertError, is_number
 from dalembert.linear import elimination_order, factor, gram, nonzeros, sparse_product
 from dalembert.robot import Robot

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.backends import interpreter
-from dalembert.graph import linearised, trace
+from dalembert.compiler.backends import interpreter
+from dalembert.compiler.graph import linearised, trace
 
 from .terms import Residual
 

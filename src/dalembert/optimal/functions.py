@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.execute import Program
+from dalembert.compiler.graph import Scalar, gradient, linearised, trace
+from dalembert.compiler.graph.differentiate import vanishes
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import Program
-from dalembert.graph import Scalar, gradient, linearised, trace
-from dalembert.graph.differentiate import vanishes
 
 from .quadratic import sum_of
 from .stage import Node

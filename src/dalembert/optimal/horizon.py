@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms, math
+from dalembert import math
+from dalembert.compiler.execute import Program
+from dalembert.compiler.execute.host import Bound
+from dalembert.compiler.execute.receding import RecedingSteps
+from dalembert.compiler.graph import trace
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import Program
-from dalembert.execute.host import Bound
-from dalembert.execute.receding import RecedingSteps
-from dalembert.graph import trace
 
 from .solver import Solver
 from .terms import UserFunction

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.execute import Program
-from dalembert.execute.host import Bound
-from dalembert.execute.stages import Direction, Evaluation, aligned, lanes
+from dalembert.compiler.execute import Program
+from dalembert.compiler.execute.host import Bound
+from dalembert.compiler.execute.stages import Direction, Evaluation, aligned, lanes
 
 from .slacks import Slacks
 from .stage import MEASURES

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from dalembert.compiler.execute import Program, real_array
+from dalembert.compiler.execute.stages import lanes
+from dalembert.compiler.execute.threads import limit
+from dalembert.compiler.execute.threads import run as run_threads
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
 from dalembert.errors import DalembertError, is_number, renamed, unknown
-from dalembert.execute import Program, real_array
-from dalembert.execute.stages import lanes
-from dalembert.execute.threads import limit
-from dalembert.execute.threads import run as run_threads
 from dalembert.linear.stages import StageLayout
 from dalembert.model import motors_of
 from dalembert.robot import Robot

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.graph.differentiate import vanishes
+from dalembert.compiler.graph.differentiate import vanishes
 from dalembert.linear import sparse_product
 
 

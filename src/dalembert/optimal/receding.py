@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.compiler.execute.threads import limit
+from dalembert.compiler.execute.threads import run as run_threads
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute.threads import limit
-from dalembert.execute.threads import run as run_threads
 
 from .arguments import DEFAULTS
 from .horizon import Horizon, HorizonPrograms

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from dalembert.compiler.execute.stages import Evaluation, FullSteps
 from dalembert.errors import DalembertError
-from dalembert.execute.stages import Evaluation, FullSteps
 
 from .beginning import begin
 from .diagnosis import overshooting, slope_complaint

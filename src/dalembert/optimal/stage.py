@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms, math
-from dalembert.execute import Program
-from dalembert.execute.proof import prove, proven
-from dalembert.graph import Function, Scalar, gradient, linearised, trace
+from dalembert import math
+from dalembert.compiler.execute import Program
+from dalembert.compiler.execute.proof import prove, proven
+from dalembert.compiler.graph import Function, Scalar, gradient, linearised, trace
+from dalembert.dynamics import algorithms
 from dalembert.linear import sparse_product
 
 from .quadratic import Quadratic, Slopes, sum_of

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute.alone import Alone
+from dalembert.compiler.graph import Scalar, TracedValueError
+from dalembert.compiler.graph.schedule import depth_first
 from dalembert.errors import DalembertError
-from dalembert.execute.alone import Alone
-from dalembert.graph import Scalar, TracedValueError
-from dalembert.graph.schedule import depth_first
 
 Parameters = Mapping[str, np.ndarray]
 

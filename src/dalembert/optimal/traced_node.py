@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.graph import gradient, linearised
+from dalembert.compiler.graph import gradient, linearised
+from dalembert.dynamics import algorithms
 from dalembert.linear.stages import StageLayout
 
 from .constants import Constants

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.execute import code, content
-from dalembert.execute.alone import Alone
-from dalembert.execute.sources import own_code, room_of
+from dalembert.compiler.execute import code, content
+from dalembert.compiler.execute.alone import Alone
+from dalembert.compiler.execute.sources import own_code, room_of
 
 from .terms import UserFunction
 

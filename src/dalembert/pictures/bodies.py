@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.collision import HeightField
+from dalembert.dynamics.collision import HeightField
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Closure
 from dalembert.model.geometry import Geometry, Mesh, Plane

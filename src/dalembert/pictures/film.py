@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute.threads import limit
 from dalembert.errors import DalembertError
-from dalembert.execute.threads import limit
 from dalembert.progress import Progress
 
 from .files import SAMPLED, Film, film_kind, usual_rate, write_film

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import floor, sqrt
 
-from dalembert.execute.procedures import F32, F64, I32, U8
+from dalembert.compiler.execute.procedures import F32, F64, I32, U8
 
 NEAR = 1e-3  # [m] in front of the camera: the nearest that is drawn
 ROUNDED = 1e-3  # [pixels] of places in the picture

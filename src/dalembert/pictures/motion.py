@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.collision import HalfSpace, HeightField
+from dalembert.dynamics.collision import HalfSpace, HeightField
 from dalembert.errors import DalembertError, unknown
 
 from .bodies import EARTH, TRAILS, ForceArrows, RobotDrawing, Trail, terrain_look

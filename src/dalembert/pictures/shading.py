@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, sqrt
 
-from dalembert.execute.procedures import F32, F64, I32, U8, Procedures
+from dalembert.compiler.execute.procedures import F32, F64, I32, U8, Procedures
 
 from .kernels import TAPS, alike, cast, cover, on_floor, place, surface
 

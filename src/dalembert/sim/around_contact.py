@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import is_traced, real_array
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError
-from dalembert.execute import is_traced, real_array
-from dalembert.functions.analysis import ClosedLinearization, Linearization, after, freedoms_of
-from dalembert.functions.closed import reduced
+from dalembert.quantities.analysis import ClosedLinearization, Linearization, after, freedoms_of
+from dalembert.quantities.closed import reduced
 from dalembert.robot import Robot
 
 from .contact_dynamics import contact_dynamics

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.execute import Call, Recent, RecentSame, code
+from dalembert.compiler.interop import is_foreign
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.contact.solver import DryFriction, with_dry_friction
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, RecentSame, code
-from dalembert.functions.dynamics import open_tree
-from dalembert.functions.guards import function_call
-from dalembert.interop import is_foreign
 from dalembert.model import Model
+from dalembert.quantities.dynamics import open_tree
+from dalembert.quantities.guards import function_call
 
 from .elements.base import Situation
 from .elements.contact import CompliantContact, slots_for

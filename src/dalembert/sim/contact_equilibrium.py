@@ -8,9 +8,9 @@ import numpy as np
 
 from dalembert.contact import Contact, candidates
 from dalembert.errors import DalembertError
-from dalembert.functions.analysis import Equilibrium
 from dalembert.linear import nonnegative_least_squares
 from dalembert.model import motorized
+from dalembert.quantities.analysis import Equilibrium
 from dalembert.robot import Robot
 
 from .around_contact import state

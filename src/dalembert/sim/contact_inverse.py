@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.execute import Call, Recent, code
 from dalembert.contact import Contact, candidates
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, code
-from dalembert.functions.dynamics import open_tree
-from dalembert.functions.guards import function_call
-from dalembert.functions.tangent import pushed
 from dalembert.model import Model
 from dalembert.mujoco import mujoco_constraints
+from dalembert.quantities.dynamics import open_tree
+from dalembert.quantities.guards import function_call
+from dalembert.quantities.tangent import pushed
 
 from .elements.base import Situation
 from .elements.contact import CompliantContact

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Call, Recent, code
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.rows import contact_rows
-from dalembert.execute import Call, Recent, code
-from dalembert.functions.closed import LoopSlopes
-from dalembert.functions.guards import function_call
-from dalembert.functions.tangent import pushed
 from dalembert.linear import nonnegative_least_squares
 from dalembert.math import maximum, sqrt, where
 from dalembert.model import Model, motorized
+from dalembert.quantities.closed import LoopSlopes
+from dalembert.quantities.guards import function_call
+from dalembert.quantities.tangent import pushed
 from dalembert.robot import Robot
 
 from .contact_dynamics import contact_dynamics

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.compiler.execute import Interrupted
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted
 
 if TYPE_CHECKING:
     from .rollout.result import Rollout

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import execute
-from dalembert.graph import Function, trace
+from dalembert.compiler import execute
+from dalembert.compiler.graph import Function, trace
 
 Shapes = Mapping[str, tuple[int, ...]]
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.coupled import MassSolver
-from dalembert.algorithms.gather import gathered
-from dalembert.algorithms.passive import friction_level
 from dalembert.contact import Patch
 from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, points
 from dalembert.contact.rows import contact_rows, tangent_frame
 from dalembert.contact.solver import Carrier, Law, LoopedContacts, constraint_impulses, looped_impulses
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.coupled import MassSolver
+from dalembert.dynamics.algorithms.gather import gathered
+from dalembert.dynamics.algorithms.passive import friction_level
 from dalembert.linear import factor, gram, is_zero, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, scan, visit, where

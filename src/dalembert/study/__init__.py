@@ -1,12 +1,13 @@
 """Studies: sweeps, Monte Carlo and sensitivity, on one machine or a cluster with the same call.
 
-Read in this order: `dalembert.distributions` (a room of its own) for spaces; `motion` and `rows`, what is computed
+Read in this order: `distributions` for spaces; `motion` and `rows`, what is
+computed
 for a row; `work`, a chunk of rows, `watch`, its time limit; `parts` and `provenance`, the folder; `executors`,
 `dispatch` and `slurm`, who computes which chunk; `job`, all of it together, and `file`, that of a TOML file; `table`,
 `sensitivity`, `plot`, `page` and `result`, what comes out; `ready`, studies that are asked for often.
 """
 
-from dalembert.distributions import (
+from dalembert.study.distributions import (
     Distribution,
     Space,
     cad_errors,

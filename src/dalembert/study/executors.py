@@ -12,8 +12,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import suppress
 from typing import Any
 
+from dalembert.compiler.execute.threads import limit
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute.threads import limit
 
 from .rows import Shapes
 from .work import Chunk, Task, compute, packed, remote

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dalembert.distributions import (
+from dalembert.errors import DalembertError, unknown
+from dalembert.loading import load
+from dalembert.robot import Robot
+from dalembert.study.distributions import (
     cad_errors,
     choice,
     grid,
@@ -24,10 +27,7 @@ from dalembert.distributions import (
     triangular,
     uniform,
 )
-from dalembert.distributions.space import Space
-from dalembert.errors import DalembertError, unknown
-from dalembert.loading import load
-from dalembert.robot import Robot
+from dalembert.study.distributions.space import Space
 
 from .job import Job, study
 from .motion import Motion

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dalembert.distributions.draw import Draw
-from dalembert.distributions.space import Space
+from dalembert.compiler.execute import Interrupted
+from dalembert.compiler.execute.threads import limit
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute import Interrupted
-from dalembert.execute.threads import limit
 from dalembert.progress import Progress
 from dalembert.robot import Robot
+from dalembert.study.distributions.draw import Draw
+from dalembert.study.distributions.space import Space
 
 from . import parts, provenance, slurm
 from .dispatch import Pace, Work, gaps_from, length

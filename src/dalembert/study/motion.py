@@ -11,12 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.contact import Contact
-from dalembert.distributions.model_errors import ModelErrors
-from dalembert.distributions.space import MODEL, START, Space
-from dalembert.distributions.states import States
 from dalembert.errors import DalembertError, unknown
-from dalembert.functions.live import GROUPS
 from dalembert.model import tool_frame
+from dalembert.quantities.live import GROUPS
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 from dalembert.sim.failure import sound
@@ -26,6 +23,9 @@ from dalembert.sim.rollout.tallies import STATE, Tallies, Tally
 from dalembert.sim.run.run import Run
 from dalembert.sim.settings import Settings
 from dalembert.sim.system.sampled import Sampled
+from dalembert.study.distributions.model_errors import ModelErrors
+from dalembert.study.distributions.space import MODEL, START, Space
+from dalembert.study.distributions.states import States
 
 from .rows import Chunked
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.space import MODEL, START
 from dalembert.errors import DalembertError, unknown
 from dalembert.report.figures import figure
+from dalembert.study.distributions.space import MODEL, START
 
 from .result import Result
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.designs import GROWING
-from dalembert.distributions.draw import Draw
+from dalembert.compiler.execute.identity import code
 from dalembert.errors import DalembertError
-from dalembert.execute.identity import code
 from dalembert.files import write_text
 from dalembert.model.content import leaves
 from dalembert.robot import Robot
+from dalembert.study.distributions.designs import GROWING
+from dalembert.study.distributions.draw import Draw
 from dalembert.version import __version__
 
 from .motion import Motion

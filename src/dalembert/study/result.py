@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.draw import Draw
-from dalembert.distributions.space import MODEL, START, space_of
 from dalembert.errors import DalembertError, unknown
+from dalembert.study.distributions.draw import Draw
+from dalembert.study.distributions.space import MODEL, START, space_of
 
 from . import parts, provenance
 from .named import Named

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.distributions.model_errors import ModelErrors
-from dalembert.distributions.space import MODEL, START, Space
-from dalembert.distributions.states import Start, States
 from dalembert.errors import DalembertError, unknown
 from dalembert.robot import Robot
+from dalembert.study.distributions.model_errors import ModelErrors
+from dalembert.study.distributions.space import MODEL, START, Space
+from dalembert.study.distributions.states import Start, States
 
 from .named import Named
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.distributions.counter import uniforms
-from dalembert.distributions.inverse_normal import inverse_normal
 from dalembert.errors import DalembertError
+from dalembert.study.distributions.counter import uniforms
+from dalembert.study.distributions.inverse_normal import inverse_normal
 
 RESAMPLES = 200  # of the bootstrap
 CONFIDENCE = 0.95

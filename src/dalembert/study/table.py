@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.draw import Draw
-from dalembert.distributions.space import MODEL, START
 from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
+from dalembert.study.distributions.draw import Draw
+from dalembert.study.distributions.space import MODEL, START
 
 from . import parts
 from .named import Named

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.draw import Draw
-from dalembert.distributions.space import MODEL, START
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
+from dalembert.study.distributions.draw import Draw
+from dalembert.study.distributions.space import MODEL, START
 
 from .motion import DIVERGED, Motion
 from .rows import Chunked, Failed, Outputs, Row, Shapes, evaluated, not_numbers, reason

@@ -6,7 +6,7 @@ import pytest
 
 from dalembert import load
 from dalembert.audit import RULES
-from dalembert.bundled import names
+from dalembert.model.bundled import names
 
 LAWS = ("derivatives", "energy", "inverse-forward", "passivity", "gravity-by-hand")  # tests/laws has them for any tree
 

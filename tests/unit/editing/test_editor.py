@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, load, scene
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from dalembert.model.geometry import Box, Cylinder, Mesh, MujocoHull, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from tolerances import COMPUTED, PRODUCT, ROUNDING

@@ -10,9 +10,9 @@ from tolerances import ACCUMULATED, COMPUTED, PRODUCT, REORDERED, ROUNDING
 
 sympy = pytest.importorskip("sympy")
 
+from dalembert.compiler.graph import trace  # noqa: E402
 from dalembert.equations.laurent import Ring  # noqa: E402
 from dalembert.equations.terms import multiple_angles, products  # noqa: E402
-from dalembert.graph import trace  # noqa: E402
 from dalembert.math import cos, exp, sin, tanh  # noqa: E402
 
 SMALL = ("2r", "3r", "acrobot", "cartpole", "scara")

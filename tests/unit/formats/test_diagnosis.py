@@ -13,7 +13,7 @@ from dalembert.formats.diagnosis import diagnose
 from dalembert.formats.ledger import Ledger
 from dalembert.model import Geometry, ModelBuilder
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
-from dalembert.solids.properties import plain_solid as solid
+from dalembert.model.solids.properties import plain_solid as solid
 from dalembert.spatial import Inertia, Pose
 from tolerances import PRODUCT, assert_close
 

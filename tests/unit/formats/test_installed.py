@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dalembert import DalembertError, load, robots
-from dalembert.bundled import path
 from dalembert.cli import main
 from dalembert.formats.installed import located
+from dalembert.model.bundled import path
 
 # as the modules of robot_descriptions are written; their import would fetch the repository
 MODULE = """

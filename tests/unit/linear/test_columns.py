@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.graph import trace
+from dalembert.compiler.graph import trace
 from dalembert.linear import Columns
 
 LAYOUT = Columns(number=(), place=(3,), turn=(2, 2), nothing=(0,))

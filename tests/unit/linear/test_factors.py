@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.backends.interpreter import run
-from dalembert.graph import trace, vjp
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace, vjp
 from dalembert.linear import (
     SharingFactor,
     elimination_order,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dalembert import math as dm
-from dalembert.backends.interpreter import run
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import gradient, jacobian, trace
 from dalembert.errors import DalembertError, unknown
-from dalembert.graph import gradient, jacobian, trace
 from tolerances import ROUNDING, assert_close
 
 UNARY = {

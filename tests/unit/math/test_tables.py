@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, math
-from dalembert.backends import interpreter, sympy
-from dalembert.graph import gradient, jacobian, trace
+from dalembert.compiler.backends import interpreter, sympy
+from dalembert.compiler.graph import gradient, jacobian, trace
 from tolerances import DIFFERENCE, PRODUCT, ROUNDING, SLOPE, STEP, assert_close
 
 EVEN = np.linspace(-1.0, 2.0, 13)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert
-from dalembert import ModelBuilder, algorithms
-from dalembert.graph import trace
+from dalembert import ModelBuilder
+from dalembert.compiler.graph import trace
+from dalembert.dynamics import algorithms
 from dalembert.model.aligned import aligned_frames
 from dalembert.spatial import Pose, so3
 from tolerances import RECURSION

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder
-from dalembert import algorithms as alg
+from dalembert.dynamics import algorithms as alg
 from dalembert.model import Coupled
 from tolerances import PRODUCT, assert_close
 

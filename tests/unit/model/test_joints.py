@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from dalembert.backends.interpreter import run
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace
 from dalembert.errors import DalembertError
-from dalembert.graph import trace
 from dalembert.model import KINDS, Joint
 from dalembert.model.joints import Ball, Continuous, Free, Planar, Prismatic, Revolute, Screw, Universal
 from dalembert.spatial import Pose, se3, so3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, load
-from dalembert.collision import HalfSpace, HeightField
+from dalembert.dynamics.collision import HalfSpace, HeightField
 from dalembert.pictures import Camera
 from dalembert.pictures.motion import MotionPictures, Options, motion_of
 from dalembert.shapes import Box, Mesh, Plane, Sphere

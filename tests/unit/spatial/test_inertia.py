@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.backends.interpreter import run
-from dalembert.graph import trace
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace
 from dalembert.spatial import Inertia, cross, so3
 from tolerances import PRODUCT, ROUNDING, assert_close
 from trees import random_mass, random_pose

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dalembert.backends.interpreter import run
-from dalembert.graph import trace
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace
 from dalembert.spatial import Pose, cross_motion, se3, so3
 from tolerances import DIFFERENCE, PRODUCT, ROUNDING, STEP, assert_close
 

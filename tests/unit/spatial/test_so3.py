@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dalembert.backends.interpreter import run
-from dalembert.graph import trace
-from dalembert.graph.differentiate import jacobian, vjp
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace
+from dalembert.compiler.graph.differentiate import jacobian, vjp
 from dalembert.spatial import cross, cross_force, cross_motion, smooth, so3
 from dalembert.spatial.vectors import dot
 from tolerances import DIFFERENCE, PRODUCT, ROUNDING, STEP, assert_close

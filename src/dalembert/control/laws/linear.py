@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import difference
+from dalembert.compiler.execute import real_array
 from dalembert.contact import Contact
+from dalembert.dynamics.algorithms import difference
 from dalembert.errors import DalembertError, renamed
-from dalembert.execute import real_array
 from dalembert.math import atan2, cos, sin
 from dalembert.model import Model, Motors, motorized, motors_of
 from dalembert.robot import Robot

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import is_single, real_array
 from dalembert.errors import DalembertError, is_number, renamed
-from dalembert.execute import is_single, real_array
 from dalembert.linear import solve_semidefinite
 from dalembert.math import maximum, sqrt
 from dalembert.model import tool_frame

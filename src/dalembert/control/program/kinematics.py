@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import is_traced, real_array
 from dalembert.errors import DalembertError
-from dalembert.execute import is_traced, real_array
-from dalembert.functions.guards import function_call
 from dalembert.linear import gram
 from dalembert.math import maximum, minimum
+from dalembert.quantities.guards import function_call
 from dalembert.robot import Robot
 
 from .assembly import Level, stacked

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import center_of_mass, centroidal_momentum_matrix, total_mass
+from dalembert.dynamics.algorithms import center_of_mass, centroidal_momentum_matrix, total_mass
 from dalembert.errors import DalembertError
-from dalembert.functions.tangent import differentiated, pushed
 from dalembert.math import maximum
+from dalembert.quantities.tangent import differentiated, pushed
 from dalembert.robot import Robot
 from dalembert.spatial.vectors import cross
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.functions.tangent import differentiated, spread
 from dalembert.linear import factor, gram
 from dalembert.math import log
+from dalembert.quantities.tangent import differentiated, spread
 from dalembert.robot import Robot
 
 from ..laws.task import ROWS

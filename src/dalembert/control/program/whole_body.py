@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import is_traced, real_array
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import is_traced, real_array
-from dalembert.functions.guards import function_call
 from dalembert.model import motorized
+from dalembert.quantities.guards import function_call
 from dalembert.robot import Robot
 from dalembert.sim.system.unsolved import note
 

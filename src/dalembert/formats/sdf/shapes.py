@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.model import Geometry, Surface
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Role, Shape, Sphere
-from dalembert.solids.properties import plain_solid
+from dalembert.model.solids.properties import plain_solid
 from dalembert.spatial import Inertia, Pose
 
 from ..xml import children, tag_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions import uniform
 from dalembert.loading import load
 from dalembert.math import exp, sqrt
+from dalembert.study.distributions import uniform
 
 from ..actions import JointTargets
 from ..environment import Environment

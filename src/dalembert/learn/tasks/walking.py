@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.contact import Contact
-from dalembert.distributions import uniform
 from dalembert.loading import load
 from dalembert.math import exp
+from dalembert.study.distributions import uniform
 
 from ..actions import JointTargets
 from ..draws import redrawn, scale

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import ServoStep, actuator_forces, servo_step
+from dalembert.dynamics.algorithms import ServoStep, actuator_forces, servo_step
 from dalembert.errors import DalembertError
 from dalembert.math import logical_and, where
 from dalembert.model import Actuator, JointForceLimits, Model

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import Load, body_loads, frame_pose
+from dalembert.dynamics.algorithms import Load, body_loads, frame_pose
 from dalembert.errors import DalembertError
 from dalembert.math import maximum, minimum
 from dalembert.model import Frame, Model

@@ -7,15 +7,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import mass_matrix, neutral
-from dalembert.algorithms.free_bodies import drifts
-from dalembert.algorithms.kinematics import chain
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.contact.scene import Scene, is_loose, known_growth, scene_of
+from dalembert.dynamics.algorithms import mass_matrix, neutral
+from dalembert.dynamics.algorithms.free_bodies import drifts
+from dalembert.dynamics.algorithms.kinematics import chain
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.algorithms import Load, body_loads, frame_pose, poses, velocity
+from dalembert.dynamics.algorithms import Load, body_loads, frame_pose, poses, velocity
 from dalembert.errors import DalembertError
 from dalembert.math import sqrt
 from dalembert.model import Model

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.functions.tangent import differentiated, pushed, spread
 from dalembert.model import Model
+from dalembert.quantities.tangent import differentiated, pushed, spread
 
 from ..system.constraints import Constraint, Rows
 from .base import Action, Element, Situation

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import RecentSame
 from dalembert.contact import ContactLaw, Patch
-from dalembert.execute import RecentSame
 
 
 class PatchFacts:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.algorithms import Load, body_loads, frame_pose, velocity
+from dalembert.dynamics.algorithms import Load, body_loads, frame_pose, velocity
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, sqrt
 from dalembert.model import Frame, Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dalembert.algorithms.actuation import Transmission, transmission
+from dalembert.dynamics.algorithms.actuation import Transmission, transmission
 from dalembert.math import maximum, minimum
 from dalembert.model import Actuator, Model
 from dalembert.model.mujoco import MujocoTendon

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.dynamics.algorithms import integrate
 from dalembert.math import abs as absolute
 from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
 

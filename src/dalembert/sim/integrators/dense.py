@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import displacement_rate, integrate
+from dalembert.dynamics.algorithms import displacement_rate, integrate
 
 from ..program import Program
 from ..system.system import System

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate
-from dalembert.algorithms.free_bodies import turning
+from dalembert.dynamics.algorithms import integrate
+from dalembert.dynamics.algorithms.free_bodies import turning
 
 from ..system.drift import straightened
 from ..system.system import System

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms import integrate
-from dalembert.algorithms.coupled import MassSolver
-from dalembert.algorithms.free_bodies import carries_nothing, drifts, turning
-from dalembert.algorithms.passive import dissipation
-from dalembert.graph import jacobian, substitute
+from dalembert.compiler.graph import jacobian, substitute
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms import integrate
+from dalembert.dynamics.algorithms.coupled import MassSolver
+from dalembert.dynamics.algorithms.free_bodies import carries_nothing, drifts, turning
+from dalembert.dynamics.algorithms.passive import dissipation
 from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.graph import Scalar
+from dalembert.compiler.graph import Scalar
 
 
 def inputs_beside(values: list[Any], size: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import constraints
+from dalembert.dynamics.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.spatial import cross, so3
 

@@ -39,7 +39,8 @@ class Integrator:
 
     tableau: an explicit Runge-Kutta method; with weights of an error it chooses its own steps. step: a function
     (system, t, h, q, e, u) → (q, e) after a step of h [s], traced; `system.rates` gives ė, `system.layout` the parts
-    of e, `dalembert.algorithms.integrate` moves q. residual: a function (system, t, h, q, e, u, x) → `Attempt` of the
+    of e, `dalembert.dynamics.algorithms.integrate` moves q. residual: a function (system, t, h, q, e, u, x) → `Attempt`
+    of the
     unknowns x = [displacement, states of elements at the end], solved by Newton's method.
 
     order: of its error; stable: |λ| h up to which it is stable for an oscillation, and for a decay; bounded_energy:

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.algorithms import displacement_rate, integrate, mass_matrix
-from dalembert.graph import jacobian, substitute
+from dalembert.compiler.graph import jacobian, substitute
+from dalembert.dynamics.algorithms import displacement_rate, integrate, mass_matrix
 from dalembert.linear import solve, sparse_product
 
 from ..system.system import System

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import displacement_rate, integrate
+from dalembert.dynamics.algorithms import displacement_rate, integrate
 
 from ..system.system import System
 from . import dop853

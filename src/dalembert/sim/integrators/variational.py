@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms import integrate
-from dalembert.algorithms.coupled import MassSolver
-from dalembert.algorithms.passive import armature, dissipation
-from dalembert.functions.tangent import differentiated, pulled
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms import integrate
+from dalembert.dynamics.algorithms.coupled import MassSolver
+from dalembert.dynamics.algorithms.passive import armature, dissipation
 from dalembert.linear import solve
 from dalembert.model import Model
+from dalembert.quantities.tangent import differentiated, pulled
 
 from ..system.system import System
 from .implicit import Attempt

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import displacement_rate, integrate
-from dalembert.algorithms.free_bodies import drifts, turning
+from dalembert.dynamics.algorithms import displacement_rate, integrate
+from dalembert.dynamics.algorithms.free_bodies import drifts, turning
 from dalembert.model import Model
 from dalembert.spatial import so3
 

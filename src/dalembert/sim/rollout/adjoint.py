@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import Program, is_single
+from dalembert.compiler.execute.device import Array, part
 from dalembert.errors import DalembertError
-from dalembert.execute import Program, is_single
-from dalembert.execute.device import Array, part
 
 from .motions import DUMP, NUMBERS, T0, ZERO, Motions, batch_of
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.execute import Call
-from dalembert.functions.guards import function_call
-from dalembert.interop import on_host
+from dalembert.compiler.execute import Call
+from dalembert.compiler.interop import on_host
+from dalembert.quantities.guards import function_call
 
 from ..run.initial import SAID, loop_name
 from ..system.system import System

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Interrupted
+from dalembert.compiler.graph import jacobian
+from dalembert.compiler.interop import is_foreign
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted
-from dalembert.functions.guards import function_call
-from dalembert.graph import jacobian
-from dalembert.interop import is_foreign
 from dalembert.model import Model
+from dalembert.quantities.guards import function_call
 
 from ..settings import Settings
 from .adjoint import Adjoint

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import RecentSame, is_single, real_array
+from dalembert.compiler.interop import is_foreign
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.errors import DalembertError, is_number, unknown
-from dalembert.execute import RecentSame, is_single, real_array
-from dalembert.functions.live import GROUPS, check_live, checked
-from dalembert.interop import is_foreign
 from dalembert.model import Model, tool_frame
+from dalembert.quantities.live import GROUPS, check_live, checked
 from dalembert.spatial import Inertia
 
 from ..elements.contact import CompliantContact, RigidContact

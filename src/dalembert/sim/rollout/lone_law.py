@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.execute.alone import Alone
+from dalembert.compiler.execute.alone import Alone
 from dalembert.math.arrays import asked
 from dalembert.model import Model
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import real_array
+from dalembert.compiler.interop import is_foreign
 from dalembert.contact.scene import Scene, scene_of
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
-from dalembert.interop import is_foreign
 
 from ..elements.contact import MEMORY_COUNTS
 from .stepping import Stepping

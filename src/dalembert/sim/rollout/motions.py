@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import Interrupted, Program, batch_shape, empty, is_single
+from dalembert.compiler.execute.device import Array, Constants, part
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted, Program, batch_shape, empty, is_single
-from dalembert.execute.device import Array, Constants, part
-from dalembert.functions.guards import check_quaternions
+from dalembert.quantities.guards import check_quaternions
 
 from ..failure import FASTEST, SimulationError, sound
 from .stepping import Stepping

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Recent, RecentSame, is_single, real_array
+from dalembert.compiler.execute.identity import is_own
+from dalembert.compiler.graph import TracedValueError
+from dalembert.compiler.interop import is_foreign
+from dalembert.compiler.interop.kinds import is_float32, library
 from dalembert.contact.scene import known_growth
 from dalembert.errors import DalembertError
-from dalembert.execute import Recent, RecentSame, is_single, real_array
-from dalembert.execute.identity import is_own
-from dalembert.functions.live import GROUPS
-from dalembert.graph import TracedValueError
-from dalembert.interop import is_foreign
-from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
+from dalembert.quantities.live import GROUPS
 
 from ..elements.base import Element
 from ..elements.contact import RigidContact, with_contact

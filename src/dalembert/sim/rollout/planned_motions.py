@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.execute import Interrupted, empty, is_single
-from dalembert.functions.guards import check_quaternions
+from dalembert.compiler.execute import Interrupted, empty, is_single
+from dalembert.quantities.guards import check_quaternions
 
 from ..failure import sound
 from ..system.planners import Planners

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.interop import is_foreign
 from dalembert.errors import DalembertError
-from dalembert.interop import is_foreign
 from dalembert.model import Model
 
 from ..settings import Settings

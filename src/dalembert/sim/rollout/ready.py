@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Recent
+from dalembert.compiler.execute.host import Bound
+from dalembert.compiler.execute.registry import usual_backend
+from dalembert.compiler.execute.watch import Watch
+from dalembert.compiler.graph import trace
 from dalembert.errors import DalembertError
-from dalembert.execute import Recent
-from dalembert.execute.host import Bound
-from dalembert.execute.registry import usual_backend
-from dalembert.execute.watch import Watch
-from dalembert.functions.guards import UNIT_TOLERANCE, quaternions
-from dalembert.graph import trace
 from dalembert.model import Model
+from dalembert.quantities.guards import UNIT_TOLERANCE, quaternions
 
 from ..failure import FASTEST
 from ..settings import Settings

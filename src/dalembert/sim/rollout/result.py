@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import one_line
+from dalembert.compiler.interop import is_foreign
 from dalembert.errors import DalembertError
-from dalembert.execute import one_line
-from dalembert.interop import is_foreign
 from dalembert.robot import Robot
 from dalembert.typing import Array
 

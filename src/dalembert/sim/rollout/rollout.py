@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.execute import Interrupted
-from dalembert.interop import is_foreign
-from dalembert.interop.kinds import library
+from dalembert.compiler.execute import Interrupted
+from dalembert.compiler.interop import is_foreign
+from dalembert.compiler.interop.kinds import library
 from dalembert.model import Model
 
 from ..settings import Settings
@@ -69,7 +69,7 @@ def _result(motions: Motions, inputs: list[Any], settings: Settings, threads: in
     apart = motions.every * motions.step
     try:
         if foreign:
-            from dalembert.execute.foreign import evaluate
+            from dalembert.compiler.execute.foreign import evaluate
 
             q, e = evaluate(motions, inputs, None, threads, check)
         else:

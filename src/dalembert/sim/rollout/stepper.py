@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import Call, Recent, code
+from dalembert.compiler.graph import trace
 from dalembert.contact import candidates
 from dalembert.contact.scene import known_growth
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, code
-from dalembert.functions.dynamics import singular_mass
-from dalembert.functions.guards import function_call
-from dalembert.graph import trace
 from dalembert.math import where
 from dalembert.model import Model
+from dalembert.quantities.dynamics import singular_mass
+from dalembert.quantities.guards import function_call
 
 from ..elements.actuators import Actuators
 from ..elements.contact import with_contact

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate
-from dalembert.execute import Call, Program, Recent, Repetition, code, content
-from dalembert.execute.proof import prove, proven
-from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
-from dalembert.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
+from dalembert.compiler.execute import Call, Program, Recent, Repetition, code, content
+from dalembert.compiler.execute.proof import prove, proven
+from dalembert.compiler.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
+from dalembert.dynamics.algorithms import integrate
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.math.arrays import asked
 from dalembert.model import Model
+from dalembert.quantities.guards import UNIT_TOLERANCE, function_call, quaternions
 
 from ..elements.base import Element
 from ..integrators.record import Integrator

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.execute import Call
+from dalembert.compiler.graph import trace
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import Call
-from dalembert.functions.guards import function_call
-from dalembert.graph import trace
 from dalembert.math import maximum, minimum, sqrt
 from dalembert.model import Model
+from dalembert.quantities.guards import function_call
 
 REDUCTIONS = ("max", "min", "mean", "rms", "last")
 STATE = ("t", "q", "v", "tau")  # arguments that every measure may have

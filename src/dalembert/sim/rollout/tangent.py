@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import empty
 from dalembert.errors import DalembertError
-from dalembert.execute import empty
 from dalembert.model import Model
 
 from ..settings import Settings

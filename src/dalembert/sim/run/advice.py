@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.dynamics.algorithms import integrate
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 

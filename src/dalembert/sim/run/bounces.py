@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.dynamics.algorithms import integrate
 
 from ..system.system import System
 from .engines import Chunk, Engine, State

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.execute import Recent, code, content
+from dalembert.compiler.execute import Recent, code, content
+from dalembert.dynamics import algorithms
 from dalembert.model import Model
 
 from ..elements.base import Element

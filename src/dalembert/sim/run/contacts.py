@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.collision.witness import FAR
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
+from dalembert.dynamics.collision.witness import FAR
 from dalembert.notebook import figure
 
 from ..system.turning import SAFE

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.algorithms import integrate, poses
-from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.contact.bounds import body_radius, deepest
 from dalembert.contact.candidates import in_the_ground, law_sources
 from dalembert.contact.meshes import mesh_remarks
 from dalembert.contact.planes import left_out, moves
 from dalembert.contact.touching import named_shapes
+from dalembert.dynamics.algorithms import integrate, poses
+from dalembert.dynamics.algorithms.free_bodies import drifts
 from dalembert.model import Closure, Model
 
 from ..system.system import System

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.dynamics.algorithms import integrate
 
 from ..system.constraints import IDLE
 from ..system.guards import NO_FORCE

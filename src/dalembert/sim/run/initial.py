@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert.compiler.execute import real_array
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import real_array
-from dalembert.functions.guards import check_quaternions
 from dalembert.model import Model
+from dalembert.quantities.guards import check_quaternions
 
 from ..failure import SimulationError
 from ..system.system import System

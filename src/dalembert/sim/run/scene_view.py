@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import poses
 from dalembert.contact.gathering import Motions, freedom_signs, points
 from dalembert.contact.rows import tangent_frame
+from dalembert.dynamics.algorithms import poses
 from dalembert.math import map as mapped
 from dalembert.spatial import cross
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.collision.rays import crossing
-from dalembert.execute import Recent, code
-from dalembert.functions.guards import function_call
+from dalembert.compiler.execute import Recent, code
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.collision.rays import crossing
 from dalembert.model import Frame, Model
 from dalembert.model.sensors import Sensor
+from dalembert.quantities.guards import function_call
 from dalembert.spatial import Pose, cross, so3
 
 from ..elements.base import NOTHING

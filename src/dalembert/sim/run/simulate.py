@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate, normalize
+from dalembert.compiler.execute import Interrupted
+from dalembert.compiler.interop import is_foreign, on_host
+from dalembert.dynamics.algorithms import integrate, normalize
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted
-from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 from dalembert.progress import Progress
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms.passive import sliding_friction
+from dalembert.dynamics.algorithms.passive import sliding_friction
 from dalembert.model import Body, Joint, Model
 from dalembert.model.model import EFFECTS
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms import poses
-from dalembert.algorithms.free_bodies import drifts
-from dalembert.algorithms.gather import gathered
-from dalembert.algorithms.passive import dissipation
 from dalembert.contact.gathering import points
 from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms import poses
+from dalembert.dynamics.algorithms.free_bodies import drifts
+from dalembert.dynamics.algorithms.gather import gathered
+from dalembert.dynamics.algorithms.passive import dissipation
 from dalembert.linear import factor, is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import branch, clip, logical_and, logical_or, maximum, repeat, sqrt, where
@@ -28,7 +28,7 @@ from .impulses import RECOVERED, Loops, opened, row_laws
 from .turning import Turned
 
 if TYPE_CHECKING:
-    from dalembert.algorithms import ServoStep
+    from dalembert.dynamics.algorithms import ServoStep
 
     from .constraints import Rows
     from .loose_bodies import Moving

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
+from dalembert.dynamics.algorithms.free_bodies import drifts
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, minimum, repeat, where
 from dalembert.model import Model

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algorithms import poses
 from dalembert.contact.bounds import body_radius
 from dalembert.contact.gathering import Motions
 from dalembert.contact.solver import BodyProblem, Carrier, ConstraintImpulses, Rows, largest_size, solved_bodies
+from dalembert.dynamics.algorithms import poses
 from dalembert.math import abs as absolute
 from dalembert.math import logical_or, maximum, sqrt, where
 from dalembert.spatial import cross

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate
-from dalembert.algorithms.free_bodies import carries_nothing, drifts, turning
+from dalembert.dynamics.algorithms import integrate
+from dalembert.dynamics.algorithms.free_bodies import carries_nothing, drifts, turning
 from dalembert.linear import nonzeros
 from dalembert.model import Body, Model
 from dalembert.spatial import cross, so3

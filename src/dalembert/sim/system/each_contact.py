@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import poses
 from dalembert.contact import ContactLaw
 from dalembert.contact.gathering import Motions, tied_together
 from dalembert.contact.rows import contact_rows, pair_motions
 from dalembert.contact.solver import Carrier, Law, Moment, constraint_impulses, impulses_from_rest
+from dalembert.dynamics.algorithms import poses
 from dalembert.linear import nonzeros, sparse_product
 from dalembert.math import branch, clip, logical_or, maximum, take, where
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algorithms import poses
 from dalembert.contact.clearance import Clearance, is_bounded
 from dalembert.contact.gathering import AHEAD, NEAR, Motions, Points, for_each, in_slots, points
+from dalembert.dynamics.algorithms import poses
 from dalembert.math import branch, logical_and, maximum, minimum, repeat, where
 
 from ..elements.contact import RigidContact

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.coupled import MassSolver
 from dalembert.contact.solver import ANY, Carrier, DryFriction, Law, constraint_impulses, row_impulse, with_dry_friction
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.coupled import MassSolver
 from dalembert.linear import Factor, SharingFactor, factor_semidefinite, gram, is_zero, nonzeros, sparse_product
 from dalembert.math import maximum
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import integrate
+from dalembert.compiler.execute import Recent, code, is_traced, real_array
+from dalembert.compiler.graph import TracedValueError, trace
+from dalembert.dynamics.algorithms import integrate
 from dalembert.errors import DalembertError
-from dalembert.execute import Recent, code, is_traced, real_array
-from dalembert.graph import TracedValueError, trace
 from dalembert.math.arrays import asked
 from dalembert.model import Model
 

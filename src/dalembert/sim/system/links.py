@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import RecentSame
 from dalembert.errors import DalembertError
-from dalembert.execute import RecentSame
 from dalembert.linear import nonzeros
 from dalembert.model import Body, Model
 from dalembert.model.aligned import AlignedFrames
@@ -18,7 +18,7 @@ from dalembert.spatial import Pose
 from .contact_problem import Bodies
 
 if TYPE_CHECKING:
-    from dalembert.algorithms import ServoStep
+    from dalembert.dynamics.algorithms import ServoStep
 
     from .constraints import Rows
     from .system import Applied, System

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import ConstrainedMass
+from dalembert.dynamics.algorithms import ConstrainedMass
 from dalembert.math import where
 from dalembert.model import Model
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.collision.groups import pose_numbers
 from dalembert.contact.bounds import body_radius, possible_motion
 from dalembert.contact.gathering import AHEAD, NEAR, Motions, Slot
+from dalembert.dynamics.collision.groups import pose_numbers
 from dalembert.math import logical_and, maximum, repeat, where
 from dalembert.model import Body
 from dalembert.spatial import Pose, cross

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute.identity import is_own
 from dalembert.errors import DalembertError, is_number
-from dalembert.execute.identity import is_own
 from dalembert.math.arrays import asked
 from dalembert.model import Model
 

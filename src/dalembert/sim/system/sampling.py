@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Recent, code
+from dalembert.compiler.graph import trace
 from dalembert.errors import DalembertError
-from dalembert.execute import Recent, code
-from dalembert.graph import trace
 from dalembert.math import abs as absolute
 from dalembert.math import floor, repeat, where
 from dalembert.model import Model

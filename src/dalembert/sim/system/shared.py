@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.graph import Function, call, trace
+from dalembert.compiler.graph import Function, call, trace
 
 from .system import System
 

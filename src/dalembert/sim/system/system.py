@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.center_of_mass import first_moment
-from dalembert.algorithms.passive import spring_energy
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.center_of_mass import first_moment
+from dalembert.dynamics.algorithms.passive import spring_energy
 from dalembert.math.arrays import asked
 from dalembert.model import Actuator, Model
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collision import HalfSpace
-from dalembert.collision.groups import pose_numbers, pose_of
 from dalembert.contact import Patch
 from dalembert.contact.bounds import bounded
 from dalembert.contact.gathering import Motions
 from dalembert.contact.scene import is_loose
 from dalembert.contact.solver.cones import TINY
+from dalembert.dynamics.collision import HalfSpace
+from dalembert.dynamics.collision.groups import pose_numbers, pose_of
 from dalembert.math import abs as absolute
 from dalembert.math import branch, logical_and, logical_or, maximum, minimum, sqrt, visit, where
 from dalembert.math import map as mapped

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute import Call, Recent, code, is_traced
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, code, is_traced
-from dalembert.functions.guards import function_call
 from dalembert.math.arrays import asked
 from dalembert.model import Model
+from dalembert.quantities.guards import function_call
 
 from .planner import Planner
 from .sampled import Sampled

@@ -10,11 +10,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.control.laws.additions import within_limits
-from dalembert.distributions.inverse_normal import inverse_normal
-from dalembert.distributions.laws import Choice, Grid, LogUniform, Uniform
-from dalembert.distributions.model_errors import model_errors
-from dalembert.distributions.space import Space
-from dalembert.distributions.states import states
 from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.math import abs as absolute
 from dalembert.math import where
@@ -22,6 +17,11 @@ from dalembert.model import motorized
 from dalembert.progress import Progress
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
+from dalembert.study.distributions.inverse_normal import inverse_normal
+from dalembert.study.distributions.laws import Choice, Grid, LogUniform, Uniform
+from dalembert.study.distributions.model_errors import model_errors
+from dalembert.study.distributions.space import Space
+from dalembert.study.distributions.states import states
 
 from ..job import study
 from ..motion import Motion, motion

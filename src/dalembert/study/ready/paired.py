@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.distributions.inverse_normal import inverse_normal
 from dalembert.errors import DalembertError, unknown
+from dalembert.study.distributions.inverse_normal import inverse_normal
 
 from ..result import Result
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.laws import uniform
-from dalembert.distributions.space import Space
 from dalembert.errors import DalembertError, is_number
 from dalembert.model import Model, motorized, tool_frame
 from dalembert.model.joints import Prismatic
 from dalembert.robot import Robot
+from dalembert.study.distributions.laws import uniform
+from dalembert.study.distributions.space import Space
 
 from ..job import study
 from ..result import Result

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.model_errors import ModelErrors, cad_errors
-from dalembert.distributions.space import MODEL, Space
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
+from dalembert.study.distributions.model_errors import ModelErrors, cad_errors
+from dalembert.study.distributions.space import MODEL, Space
 
 from ..job import study
 from ..result import Result

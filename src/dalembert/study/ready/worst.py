@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.distributions.space import MODEL, START, Space
 from dalembert.errors import DalembertError, unknown
 from dalembert.progress import Progress
 from dalembert.robot import Robot
+from dalembert.study.distributions.space import MODEL, START, Space
 
 from ..job import Job, study
 from ..result import Result

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.backends.interpreter import run
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace, vjp
 from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses, contact_error
 from dalembert.contact.solver.cones import contact_block, contact_impulse, contact_impulse_and_error
 from dalembert.contact.solver.iteration import FINE, SWEEPS
-from dalembert.graph import trace, vjp
 from dalembert.linear import factor
 from dalembert.spatial import so3
 from tolerances import CONVERGED, INTEGRATED, SINGLE, SOLVER_DEFAULT

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.backends.interpreter import run
+from dalembert.compiler.backends.interpreter import run
+from dalembert.compiler.graph import trace, vjp
 from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses, Law, constraint_impulses
-from dalembert.graph import trace, vjp
 from dalembert.linear import factor
 from tolerances import COMPUTED, INTEGRATED, SOLVE, SOLVE32
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.algorithms import bias, frame_pose, mass_matrix, rnea
+from dalembert.dynamics.algorithms import bias, frame_pose, mass_matrix, rnea
 from dalembert.formats import read_mjcf
 from dalembert.model import Coupled
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere

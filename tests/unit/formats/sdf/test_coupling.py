@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.formats import Finding, read_sdf
 from dalembert.model import Model
 from dalembert.spatial import Pose
-from sdf.oracle import Mass, placed, rotation, translation
-from sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose
+from formats.sdf.oracle import Mass, placed, rotation, translation
+from formats.sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose
 from tolerances import RECURSION, assert_close
 
 RNG = np.random.default_rng(21)

@@ -9,7 +9,7 @@ import pytest
 from dalembert import load
 from dalembert.errors import DalembertError
 from dalembert.formats import read_sdf
-from sdf.two_links import AXIS, GOOD, sdf
+from formats.sdf.two_links import AXIS, GOOD, sdf
 
 
 def bare(inside: str, version: str = "1.9") -> str:

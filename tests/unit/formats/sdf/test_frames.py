@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.formats import read, read_sdf
 from dalembert.model import Model
-from sdf.oracle import placed, rotation
-from sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose, world
+from formats.sdf.oracle import placed, rotation
+from formats.sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose, world
 from tolerances import RECURSION, assert_close
 
 RNG = np.random.default_rng(11)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dalembert import algorithms
-from dalembert.algorithms import rnea
+from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms import rnea
 from dalembert.formats import read_sdf
 from dalembert.model import Model
-from sdf.oracle import coriolis, gravity, mass_matrix, placed, rotation, translation
-from sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose, unit
+from formats.sdf.oracle import coriolis, gravity, mass_matrix, placed, rotation, translation
+from formats.sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose, unit
 from tolerances import ITERATED, RECURSION, assert_close
 
 G = np.array([0.0, 0.0, -9.81])

@@ -6,7 +6,7 @@ import pytest
 
 from dalembert.errors import DalembertError
 from dalembert.formats import Finding, read_sdf
-from sdf.two_links import AXIS, GOOD, sdf
+from formats.sdf.two_links import AXIS, GOOD, sdf
 
 
 def log(text: str) -> tuple[Finding, ...]:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert import algorithms
-from dalembert.bundled import path
+from dalembert.dynamics import algorithms
 from dalembert.formats import read_sdf, read_urdf
 from dalembert.model import Model
-from sdf.from_urdf import STYLES, rewritten
+from dalembert.model.bundled import path
+from formats.sdf.from_urdf import STYLES, rewritten
 
 DATA = Path(__file__).parents[3] / "refs" / "data"
 ROBOTS = {name: path(name) for name in ("2r", "3r", "humanoid", "panda", "puma560", "quadruped", "scara", "ur5")}

@@ -11,8 +11,8 @@ from dalembert.errors import DalembertError
 from dalembert.formats import Finding, read_sdf
 from dalembert.model import Model
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere
-from sdf.oracle import Mass, placed
-from sdf.snippets import inertial, model, pose
+from formats.sdf.oracle import Mass, placed
+from formats.sdf.snippets import inertial, model, pose
 from tolerances import RECURSION, assert_close
 
 SAMPLED_MASS = 0.01  # sums over points of a grid

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import algorithms
+from dalembert.dynamics import algorithms
 from dalembert.formats import read_sdf
 from dalembert.model import Model
-from sdf.oracle import Mass, gravity, mass_matrix, placed, rotation, translation
-from sdf.snippets import axis, joint, link, pose, world
+from formats.sdf.oracle import Mass, gravity, mass_matrix, placed, rotation, translation
+from formats.sdf.snippets import axis, joint, link, pose, world
 from tolerances import RECURSION, assert_close
 
 BASE = Mass(100.0, np.zeros(3), np.diag([8.4, 40.4, 48.6]))

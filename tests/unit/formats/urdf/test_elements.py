@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.algorithms import mass_matrix
+from dalembert.dynamics.algorithms import mass_matrix
 from dalembert.errors import DalembertError
 from dalembert.formats import read_urdf
 from dalembert.model import Model

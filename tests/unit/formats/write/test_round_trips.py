@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load, robots
-from dalembert.algorithms import frame_pose
+from dalembert.dynamics.algorithms import frame_pose
 from dalembert.formats import read, write
 from dalembert.model import Model, ModelBuilder
 from dalembert.spatial import Pose

@@ -1,5 +1,0 @@
-"""Backends turn a traced function into something that runs: each backend is one file or folder and imports only graph.
-
-`interpreter` defines what every operation means; all others agree with it on one list of expressions
-(tests/backends/expressions.py). Backends are imported by name, when used.
-"""

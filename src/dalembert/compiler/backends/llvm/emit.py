@@ -1,0 +1,306 @@
+"""Kernels as LLVM IR: the one-state kernel and the SIMD batch kernel of a traced function or loop.
+
+    i64 one(ptr inputs, ptr outputs)
+    i64 batch(ptr inputs, ptr strides, ptr outputs, i64 begin, i64 end, i64 passes)
+
+`inputs` and `outputs` are arrays of pointers; `strides` has the distance in bytes between the rows of each input (0
+repeats one row); outputs are dense. A loop makes `passes` ≥ 1 passes; a row of one of its sequences or records is
+(passes, size). The result is a status: bit 0, an input is not finite; bit 1, a guard failed. The inputs of a group of
+states are copied before anything of it is stored.
+
+    void step_of_loop(ptr memory)
+
+is the step of a loop, apart from the kernel that repeats it: loops over one step have it in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import nan
+
+from dalembert.compiler.graph import Function, Loop, Output
+from dalembert.compiler.graph.sinking import sunk
+
+from .compounds import Items, Visiting
+from .ir import Builder, Module
+from .parts import call_parts, is_zero, store_leaves, write_parts
+from .plan import SlotPlan
+from .rows import CACHED, settle, write_rows
+from .target import STEP
+from .tiles import copy_runs, copy_state, each_block, read_rows
+
+GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
+STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
+
+
+def one_kernel(function: Function, element: str, width: int) -> str:
+    """IR of the kernel for one state; `width` lanes serve its transcendentals."""
+    module, function = Module(), sunk(function)
+    plan = SlotPlan(function, group=width, keep_outputs=False)
+    parts = write_parts(module, plan, element, 1, scatter=True)
+    b = Builder(module, element, 1)
+    memory, block = _allocate(b, plan.size)
+    _store_constants(b, plan, memory)
+    not_finite = _copy_inputs(b, plan, memory)
+    outputs = [b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}") for k in range(len(function.outputs))]
+    for pointer, output in zip(outputs, function.outputs, strict=True):
+        if any(is_zero(node) for node in output.nodes):
+            size = len(output.nodes) * b.size
+            b.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
+            module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+    call_parts(b, plan, parts, memory)
+    for k, (pointer, output) in enumerate(zip(outputs, function.outputs, strict=True)):
+        store_leaves(b, plan, memory, pointer, output.nodes, f"leaves{k}")
+    status = _status(b, plan, memory, not_finite)
+    _release(b, block)
+    b.do(f"ret i64 {status}")
+    module.define(b, "define i64 @one(ptr %inputs, ptr %outputs)")
+    return module.text()
+
+
+def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple[SlotPlan, str]:
+    """The plan of the memory in which a step of a loop is computed, and IR of the function that computes it there."""
+    module = Module()
+    plan = SlotPlan(sunk(step), group=vector if width == 1 else 1, keep_outputs=True)
+    parts = write_parts(module, plan, element, width, scatter=False)
+    b = Builder(module, element, width)
+    call_parts(b, plan, parts, "%memory", outputs="null")
+    b.do("ret void")
+    module.define(b, f"define void @{STEP}(ptr %memory)")
+    return plan, module.text()
+
+
+def loop_kernel(loop: Loop, plan: SlotPlan, element: str, width: int) -> str:
+    """IR of the batch kernel of a loop, whose step, with this plan, is defined elsewhere."""
+    b = Builder(Module(), element, width)
+
+    def compute(memory: str) -> None:
+        b.call(STEP, "void", ("ptr", memory), declare=True)
+
+    return _batch_kernel(b, replace(loop, step=plan.function), plan, compute)
+
+
+def batch_kernel(function: Function, element: str, width: int, vector: int = 1) -> str:
+    """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time.
+
+    vector: where states come one at a time, the lanes that serve its transcendentals, as in `one_kernel`.
+    """
+    module, function = Module(), sunk(function)
+    plan = SlotPlan(function, group=vector if width == 1 else 1, keep_outputs=True)
+    parts = write_parts(module, plan, element, width, scatter=False)
+    b = Builder(module, element, width)
+    return _batch_kernel(b, function, plan, lambda memory: call_parts(b, plan, parts, memory))
+
+
+def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute: Callable[[str], None]) -> str:
+    """IR of a batch kernel. compute: writes what computes one pass in memory that is laid out as planned."""
+    width, module = b.width, b.module
+    memory, block = _allocate(b, plan.size)
+    _store_constants(b, plan, memory)
+    b.do("br label %group")
+    b.label("group")
+    b.do("%i = phi i64 [ %begin, %entry ], [ %next, %after ]")
+    b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
+    last = b.op("sub i64 %end, 1")
+    rows = [_minimum(b, b.op(f"add i64 %i, {lane}"), last) for lane in range(width)]
+    status = _Group(b, plan, compute, memory, rows).write(program)
+    b.do("br label %after")
+    b.label("after")
+    b.do(f"%newstatus = or i64 %status, {status}")
+    b.do(f"%next = add i64 %i, {width}")
+    more = b.op("icmp slt i64 %next, %end")
+    b.do(f"br i1 {more}, label %group, label %done")
+    b.label("done")
+    largest = max((len(o.nodes) for o in plan.function.outputs), default=0) * b.size
+    settle(b, _far(b, b.op("mul i64 %end, %passes"), str(largest)))
+    _release(b, block)
+    b.do("ret i64 %newstatus")
+    arguments = "ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end, i64 %passes"
+    module.define(b, f"define i64 @batch({arguments})")
+    return module.text()
+
+
+class _Group:
+    """Writes the code of a batch kernel for one group of rows."""
+
+    def __init__(
+        self, b: Builder, plan: SlotPlan, compute: Callable[[str], None], memory: str, rows: list[str]
+    ) -> None:
+        self.b, self.plan, self.compute, self.memory, self.rows = b, plan, compute, memory, rows
+
+    def write(self, program: Function | Loop) -> str:
+        """Read, compute, store; returns the status."""
+        b, plan = self.b, self.plan
+        if isinstance(program, Function):
+            checks = [self.read(k) for k in range(len(program.inputs))]
+            self.compute(self.memory)
+            for k, output in enumerate(program.outputs):
+                self.store(k, output, self.slots(output))
+            return _status(b, plan, self.memory, _not_finite(b, checks))
+        names = [i.name for i in program.step.inputs]
+        check = b.const(0.0)
+        for k, name in enumerate(names):
+            if name not in program.sequence:
+                check = b.add(check, self.read(k))
+
+        def one_pass(index: str, carried: list[str]) -> list[str]:
+            (check,) = carried
+            chosen_rows = {name: self.row_numbers(name) for name in set(program.rows_by.values())}
+            from_end = b.op(f"sub i64 {b.op('sub i64 %passes, 1')}, {index}")
+            for name in program.sequence:
+                row = from_end if name in program.backwards else index
+                at = chosen_rows[program.rows_by[name]] if name in program.rows_by else [row] * b.width
+                check = b.add(check, self.read(names.index(name), at))
+            self.compute(self.memory)
+            for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
+                failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
+                check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))
+            for k, (output, recorded) in enumerate(program.results()):
+                if recorded:
+                    self.store(k, output, self.slots(output), from_end if output.name in program.backwards else index)
+            self.carry(program, index)
+            return [check]
+
+        def unsettled() -> str:
+            (slot,) = self.slots(next(o for o in program.step.outputs if o.name == program.settled))
+            return b.any(b.compare("oeq", b.load(self.memory, slot), b.const(0.0)))
+
+        again = unsettled if program.settled else None
+        (check,) = b.repeat("pass", "%passes", one_pass, [check], again)
+        becomes = dict(program.carry)
+        for k, (output, recorded) in enumerate(program.results()):
+            if not recorded:  # it has become an input
+                base = plan.input_base[becomes[output.name]]
+                self.store(k, output, list(range(base, base + len(output.nodes))))
+        return _status(b, plan, self.memory, _not_finite(b, [check]))
+
+    def slots(self, output: Output) -> list[int]:
+        return [self.plan.slots[n.id] for n in output.nodes]
+
+    def row_numbers(self, name: str) -> list[str]:
+        """The number in an input, as i64 for each lane."""
+        b = self.b
+        x = b.load(self.memory, self.plan.input_base[name])
+        each = [x] if b.width == 1 else [b.op(f"extractelement {b.type} {x}, i32 {k}") for k in range(b.width)]
+        return [b.op(f"fptosi {b.element} {number} to i64") for number in each]
+
+    def read(self, k: int, at: list[str] | None = None) -> str:
+        """Copy an input's rows into memory (of a sequence, rows `at` of the lanes); 0 where all is finite."""
+        b, each = self.b, self.plan.function.inputs[k]
+        base = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
+        stride = b.op(f"load i64, ptr {b.address('%strides', 8 * k)}")
+        pointers = [b.address(base, b.op(f"mul i64 {row}, {stride}")) for row in self.rows]
+        if at is not None:
+            pointers = [
+                b.address(p, b.op(f"mul i64 {k}, {each.size * b.size}")) for p, k in zip(pointers, at, strict=True)
+            ]
+        return read_rows(b, pointers, each.size, self.memory, self.plan.input_base[each.name])
+
+    def store(self, k: int, output: Output, slots: list[int], index: str | None = None) -> None:
+        """Copy an output from its slots into its rows (of a record, the row of pass `index`)."""
+        b = self.b
+        base = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
+        row_bytes = str(len(output.nodes) * b.size)
+        if index is not None:
+            base = b.address(base, b.op(f"mul i64 {index}, {row_bytes}"))
+            row_bytes = b.op(f"mul i64 %passes, {row_bytes}")
+        pointers = [b.address(base, b.op(f"mul i64 {row}, {row_bytes}")) for row in self.rows]
+        if b.width == 1:
+            copy_runs(b, [(slot, k) for k, slot in enumerate(slots)], self.memory, pointers[0], 4, f"slots{k}")
+            return
+        zero = [is_zero(node) for node in output.nodes]
+        write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
+
+    def carry(self, loop: Loop, index: str) -> None:
+        """Copy the carried outputs into the inputs they become, all read before any is written.
+
+        What no step reads is copied in the last pass alone.
+        """
+        b, plan = self.b, self.plan
+        outputs = {o.name: o for o in loop.step.outputs}
+        read = {node.value for node in plan.function.schedule() if node.op == "input"}
+        moves: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        for name, taken in loop.carry:
+            for j, node in enumerate(outputs[name].nodes):
+                wanted = (taken, j) in read or loop.settled is not None
+                moves[wanted].append((plan.slots[node.id], plan.input_base[taken] + j))
+        if moves[False]:
+            last = b.op(f"icmp eq i64 {index}, {b.op('sub i64 %passes, 1')}")
+            b.branch(last, "last", lambda: copy_state(b, moves[False], self.memory, plan.group, "last"))
+        copy_state(b, moves[True], self.memory, plan.group, "carry")
+
+
+def _far(b: Builder, row: str, row_bytes: str) -> str:
+    """i1: whether a row is far into an output."""
+    return b.op(f"icmp ugt i64 {b.op(f'mul i64 {row}, {row_bytes}')}, {CACHED}")
+
+
+def _minimum(b: Builder, x: str, y: str) -> str:
+    return b.op(f"select i1 {b.op(f'icmp slt i64 {x}, {y}')}, i64 {x}, i64 {y}")
+
+
+# ---- kernel memory
+
+
+def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
+    """Address of an aligned array of values, and the block to free (None if it is on the stack)."""
+    size = values * b.stride + 64
+    if size <= STACK_LIMIT:
+        return b.op(f"alloca i8, i64 {size}, align 64"), None
+    block = b.call("malloc", "ptr", ("i64", str(size)), declare=True)
+    start = b.op(f"add i64 {b.op(f'ptrtoint ptr {block} to i64')}, 63")
+    return b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr"), block
+
+
+def _store_constants(b: Builder, plan: SlotPlan, memory: str) -> None:
+    """Constants that are read from memory: outputs, entries of products; and that all records are yet to be cleared."""
+    for node in plan.constants:
+        b.store(b.const(node.value), memory, plan.slots[node.id])
+    for part in plan.parts:
+        if isinstance(part, Items | Visiting) and part.counted is not None and part.counted.filled is not None:
+            b.store(b.const(float(part.item_count)), memory, part.counted.filled)
+    for subroutine in plan.subroutines.values():
+        wide = b.wide(subroutine.lanes) if subroutine.lanes > 1 else b
+        _store_constants(wide, subroutine.plan, b.address(memory, subroutine.base * b.stride))
+
+
+def _release(b: Builder, block: str | None) -> None:
+    if block:
+        b.call("free", "void", ("ptr", block), declare=True)
+
+
+def _copy_inputs(b: Builder, plan: SlotPlan, memory: str) -> str:
+    """Copy the inputs of one state into memory; returns i1: some number is not finite."""
+    bad = "false"
+    for k, i in enumerate(plan.function.inputs):
+        pointer = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
+        target = b.address(memory, plan.input_base[i.name] * b.size)
+        wide = b.wide(4 if i.size >= 4 else 1)
+
+        def copy(start: str | int, wide: Builder = wide, pointer: str = pointer, target: str = target) -> str:
+            x = b.op(f"load {wide.type}, ptr {b.address(pointer, start)}, align {b.size}")
+            b.do(f"store {wide.type} {x}, ptr {b.address(target, start)}, align {b.size}")
+            return wide.mul(x, wide.const(0.0))
+
+        checks = each_block(wide, i.size, copy, f"input{k}")
+        bad = b.op(f"or i1 {bad}, {_not_finite(wide, checks)}")
+    return bad
+
+
+def _not_finite(b: Builder, zeros: list[str]) -> str:
+    """i1: one of the products 0·x is not zero."""
+    while len(zeros) > 1:  # pairwise, for short chains
+        pairs = [b.add(x, y) for x, y in zip(zeros[::2], zeros[1::2], strict=False)]
+        zeros = pairs + zeros[len(pairs) * 2 :]
+    return b.any(b.compare("uno", zeros[0], zeros[0])) if zeros else "false"
+
+
+def _status(b: Builder, plan: SlotPlan, memory: str, not_finite: str) -> str:
+    """i64 status word of this pass."""
+    failed = "false"
+    for guard in plan.function.guards:
+        broken = b.any(b.compare("oeq", b.load(memory, plan.slots[guard.id]), b.const(0.0)))
+        failed = b.op(f"or i1 {failed}, {broken}")
+    flag = b.op(f"select i1 {failed}, i64 {GUARD_FAILED}, i64 0")
+    return b.op(f"or i64 {flag}, {b.op(f'zext i1 {not_finite} to i64')}")
