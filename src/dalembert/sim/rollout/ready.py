@@ -68,7 +68,7 @@ class Ready:
         )
         self._t = np.arange(1, motions.count + 1) * (motions.every * motions.step)
         self._units = [x for _, x in quaternions(stepping.model, {"q": self._inputs["q"]})]
-        self._live = tuple(name for name in stepping.constants)
+        self._live = tuple(name for name in stepping.constants if name in arrays)
         self._start = _start_of(stepping) if self.kept else None
         self._report = _report_places(stepping, self._e.shape[-1])
         self._lock = threading.Lock()
