@@ -13,7 +13,7 @@ from tolerances import COMPUTED
 
 RNG = np.random.default_rng(11)
 # tested in test_operational.py and test_inverse_kinematics.py: results of several shapes, further arguments, no method
-OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_step")
+OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_descent")
 
 
 @pytest.fixture(scope="module", params=["2r", "tree"])

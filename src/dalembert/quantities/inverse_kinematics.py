@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.compiler.execute import Call, Recent, is_single, one_line, real_array
+from dalembert.compiler.execute import Call, Recent, RecentSame, is_single, one_line, real_array
 from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.inverse_kinematics import FAR
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.spatial import se3
 
 from .configurations import difference, generator, integrate, normalize
 from .guards import function_call
-from .kinds import Configuration, FrameName, Input, Rows, Tangent, TaskDamping, chosen_rows
+from .kinds import Configuration, FrameName, Input, Rows, Tangent, chosen_rows
 from .quantity import Keywords, quantity
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
-
-DAMPING, LEAST, MOST = 0.01, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
-FASTER, SLOWER = 0.5, 3.0  # what the damping is multiplied with after a step downhill, or a refused one
-STALLED = 1e-10  # relative gain of a step that counts as none
 
 
 class InverseKinematicsResult(NamedTuple):
@@ -46,12 +43,13 @@ class InverseKinematicsResult(NamedTuple):
         return one_line(self)
 
 
-@quantity("nq + 6 + nc")
-def inverse_kinematics_step(
+@quantity("nq + 6")
+def inverse_kinematics_descent(
     robot: Robot,
     q: Configuration,
     target: Annotated[Any, Input(12)],
-    damping: TaskDamping,
+    tolerance: Annotated[Any, Input(1)],
+    most: Annotated[Any, Input(1)],
     lower: Tangent,
     upper: Tangent,
     mobile: Tangent,
@@ -59,13 +57,15 @@ def inverse_kinematics_step(
     rows: Rows = None,
     **keywords: Unpack[Keywords],
 ) -> np.ndarray:
-    """[q'; error at q'] (…, nq + 6 + nc): a step of the search from q towards the target (rotation by rows, position).
+    """[q'; cost; steps; rotation, displacement, gap; slack] (…, nq + 6): the search from q for the target.
 
-    lower, upper (…, nv): limits of the coordinates; mobile (…, nv): 1 for those that may move, 0 for the others.
+    target: rotation by rows, position. It ends when the errors [rad, m] are within the tolerance (…, 1), at a minimum
+    of the cost, or after `most` (…, 1) steps. lower, upper (…, nv): limits of the coordinates; mobile (…, nv): 1 for
+    those that may move, 0 for the others. slack: least distance to the joints' own limits, 1e300 without.
     """
     bounds, chosen = algorithms.Bounds(lower, upper, mobile), chosen_rows("inverse_kinematics", rows)
     frames = [robot.model.frame(frame)]
-    return algorithms.inverse_kinematics_step(robot.model, q, target, damping, bounds, frames, chosen)
+    return algorithms.inverse_kinematics(robot.model, q, target, tolerance[0], most[0], bounds, frames, chosen)
 
 
 def inverse_kinematics(
@@ -120,12 +120,14 @@ def inverse_kinematics(
         batch = np.broadcast_shapes(batch, first.shape[:-1])
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
     T = np.broadcast_to(T, (*batch, T.shape[-1])).reshape(-1, T.shape[-1])
-    search = _Search(robot, frames, chosen, joints, limits, tolerance, max_iterations)
-    solution = search.run(T, first, starts, generator("inverse_kinematics", rng, seed))
+    search = _Search(robot, tuple(frames), chosen, joints, limits, tolerance, max_iterations)
+    if rng is not None:
+        generator("inverse_kinematics", rng, seed)
+    solution = search.run(T, first, starts, lambda: generator("inverse_kinematics", rng, seed))
     single = is_single(target) and (start is None or is_single(start))
     result = _result(solution, batch, search, single)
     if check and not batch and not result.success:
-        raise DalembertError(_unreached(robot, frames, result, starts, limits, search.gap(solution.error)))
+        raise DalembertError(_unreached(robot, frames, result, starts, limits, solution.numbers[:, GAP]))
     return result
 
 
@@ -165,11 +167,11 @@ def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: 
 
 
 def _result(solution: _Solution, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
-    q = solution.q.astype(np.float32 if single else float).reshape(*batch, search.model.nq)
-    position, orientation = search.errors(solution.error)
-    numbers = (search.reached(solution.error), position, orientation, solution.iterations, search.slack(solution.q))
-    shaped = [x.reshape(batch) if batch else x[0].item() for x in numbers]
-    return InverseKinematicsResult(q, *shaped)
+    q = (solution.q.astype(np.float32) if single else solution.q).reshape(*batch, search.model.nq)
+    numbers, reached = solution.numbers, search.reached(solution.numbers)
+    slack = np.where(numbers[:, SLACK] < FAR, numbers[:, SLACK], np.inf)
+    columns = (reached, numbers[:, DISPLACEMENT], numbers[:, ROTATION], numbers[:, STEPS].astype(int), slack)
+    return InverseKinematicsResult(q, *(x.reshape(batch) if batch else x[0].item() for x in columns))
 
 
 def _unreached(
@@ -185,95 +187,85 @@ def _unreached(
     )
 
 
-def _steps(model: Model, frames: tuple[str, ...], rows: tuple[int, ...] | None) -> Call:
-    """The step of the search for several frames together, compiled; that of an earlier call if there was one."""
+def _descent(model: Model, frames: tuple[str, ...], rows: tuple[int, ...] | None) -> Call:
+    """The search for several frames together, compiled; that of an earlier call if there was one."""
     nv = model.nv
-    sizes = {"q": model.nq, "target": 12 * len(frames), "damping": 1, "lower": nv, "upper": nv, "mobile": nv}
+    sizes = {"q": model.nq, "target": 12 * len(frames), "tolerance": 1, "most": 1}
+    sizes |= {"lower": nv, "upper": nv, "mobile": nv}
 
-    def compute(q: Any, target: Any, damping: Any, lower: Any, upper: Any, mobile: Any) -> np.ndarray:
+    def compute(q: Any, target: Any, tolerance: Any, most: Any, lower: Any, upper: Any, mobile: Any) -> np.ndarray:
         bounds, places = algorithms.Bounds(lower, upper, mobile), [model.frame(name) for name in frames]
-        return algorithms.inverse_kinematics_step(model, q, target, damping[0], bounds, places, rows)
+        return algorithms.inverse_kinematics(model, q, target, tolerance[0], most[0], bounds, places, rows)
 
-    def prepare() -> Any:
-        call = function_call(model, "inverse_kinematics", sizes, compute)
-        return lambda q, target, damping, *bounds, **keywords: call(q, target, damping[:, None], *bounds, **keywords)
-
-    return _several.get((model, frames, rows), prepare)
+    return _several.get((model, frames, rows), lambda: function_call(model, "inverse_kinematics", sizes, compute))
 
 
 _several = Recent(32)
 
 
+COST, STEPS, ROTATION, DISPLACEMENT, GAP, SLACK = range(6)  # columns of `_Solution.numbers`
+
+
 class _Solution(NamedTuple):
-    """Configurations (n, nq), the remaining errors (n, 6 k + nc), their weighted size (n,), iterations."""
+    """Configurations (n, nq) and what the search says of them (n, 6)."""
 
     q: np.ndarray
-    error: np.ndarray
-    cost: np.ndarray
-    iterations: np.ndarray
+    numbers: np.ndarray
 
 
 class _Search:
-    """The search of one call: the joints that move, the weights, and the tolerances."""
+    """The search of one call: the joints that move, the limits, and the tolerances."""
 
     def __init__(
         self,
         robot: Robot,
-        frames: list[str],
+        frames: tuple[str, ...],
         rows: tuple[int, ...] | None,
         joints: Sequence[str] | None,
         limits: bool,
         tolerance: float,
         max_iterations: int,
     ) -> None:
-        self.model, self.tolerance, self.max_iterations = robot.model, tolerance, max_iterations
-        self.lower, self.upper = _limits(robot.model)
-        self.mobile = np.ones(robot.model.nv)
+        self.robot, self.model, self.tolerance = robot, robot.model, tolerance
+        lower, upper, mobile = _ranges.get((robot.model,), lambda: _limits(robot.model))
         if joints is not None:
-            self.mobile = np.zeros(robot.model.nv)
+            mobile = np.zeros(robot.model.nv)
             for name in joints:
-                self.mobile[robot.model.joint(name).v] = 1.0
-        bounds = (
-            (self.lower, self.upper) if limits else (np.full(robot.model.nv, -np.inf), np.full(robot.model.nv, np.inf))
-        )
-        self.frames = len(frames)
-        self.weight = algorithms.error_weights(robot.model, [robot.model.frame(name) for name in frames], rows)
-        self.robot, self.step = robot, partial(inverse_kinematics_step, robot, frame=frames[0], rows=rows, check=False)
-        if len(frames) > 1:
-            self.step = partial(_steps(robot.model, tuple(frames), rows), check=False)
-        self.bounds = (*bounds, self.mobile)
+                mobile[robot.model.joint(name).v] = 1.0
+        self.mobile = mobile
+        bounds = (lower, upper) if limits else (np.full(robot.model.nv, -np.inf), np.full(robot.model.nv, np.inf))
+        self.settings = (np.array([tolerance], float), np.array([max_iterations], float), *bounds, mobile)
+        if len(frames) == 1:
+            self.descent = partial(inverse_kinematics_descent, robot, frame=frames[0], rows=rows, check=False)
+        else:
+            self.descent = partial(_descent(robot.model, frames, rows), check=False)
 
-    def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position [m] and orientation [rad] error (n,) of the weighted components, the largest of all frames."""
-        weighted = np.where(self.weight > 0.0, error, 0.0)[:, : 6 * self.frames].reshape(len(error), -1, 2, 3)
-        orientation, position = np.moveaxis(np.linalg.norm(weighted, axis=-1).max(axis=1), -1, 0)
-        return position, orientation
+    def reached(self, numbers: np.ndarray) -> np.ndarray:
+        """Whether (n,) all errors are within the tolerance."""
+        return numbers[:, ROTATION : GAP + 1].max(axis=1) <= self.tolerance
 
-    def gap(self, error: np.ndarray) -> np.ndarray:
-        """How far (n,) loops are from closed [m or rad]."""
-        return np.max(np.abs(error[:, 6 * self.frames :]), axis=-1, initial=0.0)
-
-    def reached(self, error: np.ndarray) -> np.ndarray:
-        """Whether (n,) both errors are within the tolerance, and loops closed."""
-        return np.maximum(np.maximum(*self.errors(error)), self.gap(error)) <= self.tolerance
-
-    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: np.random.Generator) -> _Solution:
+    def run(
+        self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Callable[[], np.random.Generator]
+    ) -> _Solution:
         """The best of several starts for each target (n, 12 k), in waves of 1, 2, 4 …, until it is reached."""
-        n, nq = len(target), self.model.nq
-        best = _Solution(np.zeros((n, nq)), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
-        open_, tried = np.arange(n), 0
+        n, nq, tried, draws = len(target), self.model.nq, 0, None
+        best = _Solution(np.zeros((n, nq)), np.full((n, 6), np.inf))
+        if first is not None:
+            best, tried = self._descend(first, target), 1
+        open_ = np.flatnonzero(~self.reached(best.numbers))
         while tried < max(starts, 1) and len(open_):
+            draws = rng() if draws is None else draws
             count = min(max(1, tried), max(starts, 1) - tried)
-            drawn = np.broadcast_to(algorithms.random(self.model, rng, count), (len(open_), count, nq))
+            drawn = np.broadcast_to(algorithms.random(self.model, draws, count), (len(open_), count, nq))
             if first is not None:
-                drawn = first[open_][:, None] if tried == 0 else self._moved(first[open_], drawn)
+                drawn = self._moved(first[open_], drawn)
             wave = self._descend(drawn.reshape(-1, nq), np.repeat(target[open_], count, axis=0))
-            least = np.argmin(wave.cost.reshape(-1, count), axis=1) + count * np.arange(len(open_))
-            better = wave.cost[least] < best.cost[open_]
+            least = np.argmin(wave.numbers[:, COST].reshape(-1, count), axis=1) + count * np.arange(len(open_))
+            better = wave.numbers[least, COST] < best.numbers[open_, COST]
             for mine, theirs in zip(best, wave, strict=True):
                 mine[open_[better]] = theirs[least[better]]
             tried += count
-            open_ = open_[~self.reached(best.error[open_])]
+            open_ = open_[~self.reached(best.numbers[open_])]
         return best
 
     def _moved(self, first: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -282,40 +274,19 @@ class _Search:
 
     def _descend(self, q: np.ndarray, target: np.ndarray) -> _Solution:
         """Levenberg-Marquardt from every q (n, nq) to its target (n, 12 k)."""
-        n, nq = q.shape
-        best = _Solution(q.copy(), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
-        damping, active = np.full(n, DAMPING), np.arange(n)
-        for k in range(1, self.max_iterations + 1):
-            if not len(active):
-                break
-            moved, error = np.split(self.step(best.q[active], target[active], damping[active], *self.bounds), [nq], 1)
-            cost = np.square(self.weight * error).sum(axis=-1)
-            before = best.cost[active]
-            better = cost < before
-            taken = active[better]
-            best.q[taken], best.error[taken], best.cost[taken] = moved[better], error[better], cost[better]
-            best.iterations[active] = k
-            damping[active] = np.maximum(damping[active] * np.where(better, FASTER, SLOWER), LEAST)
-            gained = ~better | (cost < (1.0 - STALLED) * before)
-            active = active[gained & (damping[active] < MOST) & ~self.reached(best.error[active])]
-        return best
-
-    def slack(self, q: np.ndarray) -> np.ndarray:
-        """Least distance (n,) of the coordinates of q (n, nq) to their limits, inf without."""
-        rooms = [np.full((len(q), 1), np.inf)]
-        for body in self.model.bodies:
-            for i, k, _ in body.joint.lines:
-                x, place = q[:, body.q.start + i, None], body.v.start + k
-                rooms += [x - self.lower[place], self.upper[place] - x]
-        return np.min(np.concatenate(rooms, axis=1), axis=1)
+        found = self.descent(q, target, *self.settings)
+        return _Solution(found[:, : self.model.nq].copy(), found[:, self.model.nq :])
 
 
-def _limits(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Limits (nv,) of the coordinates, infinite for quaternion joints."""
+_ranges = RecentSame(32)
+
+
+def _limits(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Limits (nv,) of the coordinates, infinite for quaternion joints; and that all of them may move."""
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     for body in model.bodies:
         for i, k, _ in body.joint.lines:
             place = body.v.start + k
             lower[place] = max(lower[place], body.joint.lower[i])
             upper[place] = min(upper[place], body.joint.upper[i])
-    return lower, upper
+    return lower, upper, np.ones(model.nv)

@@ -20,7 +20,7 @@ from trees import random_mass, random_model, random_state
 KINDS = ("revolute", "prismatic", "universal", "ball", "revolute")
 # they solve with the mass matrix, whose condition is that of the parameters
 SOLVED = ("forward", "inverse_mass", "operational", "null_space")
-OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_step")  # not methods of this form
+OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_descent")  # not methods of this form
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["tree", "coupled"])

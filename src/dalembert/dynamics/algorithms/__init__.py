@@ -24,7 +24,7 @@ from .external import Load, body_loads
 from .forward_dynamics import forward_dynamics
 from .generalized_newton_euler import equations, generalized_newton_euler
 from .hybrid import hybrid_dynamics
-from .inverse_kinematics import Bounds, error_weights, inverse_kinematics_step, reach
+from .inverse_kinematics import Bounds, error_weights, inverse_kinematics, reach
 from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
@@ -77,7 +77,7 @@ __all__ = [
     "integrate",
     "interpolate",
     "inverse_dynamics_derivatives",
-    "inverse_kinematics_step",
+    "inverse_kinematics",
     "inverse_mass_matrix",
     "inverse_mass_product",
     "jacobian",

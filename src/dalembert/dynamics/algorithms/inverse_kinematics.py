@@ -1,14 +1,15 @@
-"""Inverse kinematics, one step at a time: damped Gauss-Newton on the configuration manifold, within limits."""
+"""Inverse kinematics: damped Gauss-Newton on the configuration manifold, within limits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.linear import factor
-from dalembert.math import logical_and, logical_or, maximum, minimum, where
+from dalembert.math import logical_and, logical_or, maximum, minimum, repeat, sqrt, where
 from dalembert.model import Body, Frame, Model
 from dalembert.spatial import so3
 
@@ -19,6 +20,11 @@ from .kinematics import chain, frame_pose
 
 TURN = 2.0 * np.pi
 FLOOR = 1e-11  # least damping relative to J Jᵀ: keeps the solve possible where rows of J depend on one another
+DAMPING, LEAST, MOST = 0.01, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
+FASTER, SLOWER = 0.5, 3.0  # what the damping is multiplied with after a step downhill, or a refused one
+STALLED = 1e-10  # relative gain of a step that counts as none
+PASSES = 1_000_000  # of the compiled loop; the number of steps that is asked for ends it before
+FAR = 1e300  # cost before the first step
 
 
 class Bounds(NamedTuple):
@@ -53,23 +59,90 @@ def reach(model: Model, frame: Frame) -> float:
     return float(sum(np.linalg.norm(p) for p in (*steps, frame.placement.p))) or 1.0
 
 
-def inverse_kinematics_step(
+def inverse_kinematics(
+    model: Model,
+    q: np.ndarray,
+    target: np.ndarray,
+    tolerance: Any,
+    most: Any,
+    bounds: Bounds,
+    frames: Sequence[Frame],
+    rows: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """[q'; cost; steps; errors; slack] (nq + 6,): Levenberg-Marquardt from q to the targets.
+
+    q (nq,), target as in `pose_error`. cost: weighted square of the error; errors: the largest rotation [rad] and
+    displacement [m] of a frame, of the given rows, and the largest gap of a loop [m or rad]; slack: least distance of a
+    coordinate to its own limits [rad or m]. It ends where the errors are within the tolerance, where no step leads
+    downhill, or after `most` steps.
+    """
+    weight = error_weights(model, frames, rows)
+
+    def step(q: Any, error: Any, cost: Any, damping: Any, steps: Any, done: Any) -> dict[str, Any]:
+        moved = _step(model, q, target, damping, bounds, frames, weight)
+        left = pose_error(model, moved, frames, target)
+        weighted = weight * left
+        size = weighted @ weighted
+        better = size < cost
+        level = maximum(damping * where(better, FASTER, SLOWER), LEAST)
+        error = where(better, left, error)
+        stalled = logical_and(better, size >= (1.0 - STALLED) * cost)
+        worst = reduce(maximum, _largest(error, weight, len(frames)))
+        ended = logical_or(logical_or(stalled, level >= MOST), worst <= tolerance)
+        return {
+            "q": where(better, moved, q),
+            "error": error,
+            "cost": where(better, size, cost),
+            "damping": level,
+            "steps": steps + 1.0,
+            "done": where(logical_or(ended, steps + 1.0 >= most), 1.0, 0.0),
+        }
+
+    zero = 0.0 * tolerance
+    begin = {"q": q, "error": np.array([zero] * len(weight)), "cost": zero + FAR, "damping": zero + DAMPING}
+    end = repeat(step, PASSES, begin | {"steps": zero, "done": where(most < 1.0, 1.0, zero)}, settled="done")
+    errors = [zero + x for x in _largest(end["error"], weight, len(frames))]
+    return np.concatenate([end["q"], [end["cost"], end["steps"], *errors, zero + _slack(model, end["q"])]])
+
+
+def _slack(model: Model, q: np.ndarray) -> Any:
+    """Least distance of a coordinate to its limits; `FAR` where none has any."""
+    slack: Any = FAR
+    for body in model.bodies:
+        for i, _, _ in body.joint.lines:
+            x, lower, upper = q[body.q.start + i], body.joint.lower[i], body.joint.upper[i]
+            slack = minimum(slack, x - lower) if np.isfinite(lower) else slack
+            slack = minimum(slack, upper - x) if np.isfinite(upper) else slack
+    return slack
+
+
+def _largest(error: np.ndarray, weight: np.ndarray, frames: int) -> tuple[Any, Any, Any]:
+    """The largest rotation and displacement of a frame, of rows that count, and the largest gap of a loop."""
+    sizes: list[Any] = [0.0, 0.0, 0.0]
+    for k in range(2 * frames):
+        part = 3 * k + np.flatnonzero(weight[3 * k : 3 * k + 3])
+        if len(part):
+            sizes[k % 2] = maximum(sizes[k % 2], sqrt(error[part] @ error[part]))
+    for gap in error[6 * frames :]:
+        sizes[2] = maximum(sizes[2], maximum(gap, -gap))
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _step(
     model: Model,
     q: np.ndarray,
     target: np.ndarray,
     damping: Any,
     bounds: Bounds,
     frames: Sequence[Frame],
-    rows: tuple[int, ...] | None = None,
+    weight: np.ndarray,
 ) -> np.ndarray:
-    """[q'; error at q'] (nq + 6 k + nc,): one step Jᵀ (J Jᵀ + λ 1)⁻¹ e from q towards the targets, λ = damping · eᵀe.
+    """q' (nq,): one step Jᵀ (J Jᵀ + λ 1)⁻¹ e from q towards the targets, λ = damping · eᵀe.
 
-    q (nq,), target as in `pose_error`. e holds the given rows of the error of each frame, lengths divided by `reach`,
-    and what is missing for closed loops.   Sugihara 2011
+    e holds the given rows of the error of each frame, lengths divided by `reach`, and what is missing for closed loops.
     A coordinate at a limit that the gradient Jᵀ e would push on does not take part; the others stop at theirs. An angle
-    whose range holds more than a turn comes in again from the other side.
+    whose range holds more than a turn comes in again from the other side.   Sugihara 2011
     """
-    weight = error_weights(model, frames, rows)
     chosen = np.flatnonzero(weight)
     parts = [jacobian(model, q, frame) for frame in frames]
     if model.closures:
@@ -81,8 +154,7 @@ def inverse_kinematics_step(
     A = J @ J.T
     size = 0.0 + np.trace(A)
     A = A + (damping * (e @ e) + FLOOR * size + np.finfo(float).tiny) * np.eye(len(chosen))
-    moved = _clipped(model, integrate(model, q, J.T @ factor(A).solve(e)), bounds)
-    return np.concatenate([moved, pose_error(model, moved, frames, target)])
+    return _clipped(model, integrate(model, q, J.T @ factor(A).solve(e)), bounds)
 
 
 def error_weights(model: Model, frames: Sequence[Frame], rows: tuple[int, ...] | None) -> np.ndarray:
