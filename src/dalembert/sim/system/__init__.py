@@ -19,6 +19,7 @@ A time step with impulses instead of events:
 
     drift, impulses                motion without forces; rows that come and go put on their laws at the end of a step
     contact_step                   rigid contact: half a drift, all impulses at once, half a drift
+    divided                        the sum of the pushes of a step that is divided into parts
     contact_problem, one_contact   what impulses move; what the laws ask of one contact
     turning                        bodies that turn too far in a step for it to follow them
     each_contact                   few candidates, each with its own place

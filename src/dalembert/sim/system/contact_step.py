@@ -42,6 +42,7 @@ from .contact_problem import (
 )
 from .crowd_contacts import SIZE
 from .crowd_step import CrowdStep
+from .divided import pushes, summed, with_pushes
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
@@ -66,14 +67,17 @@ def contact_step(
     if not element.divides:
         return _whole_step(system, t, h, q, e, u)
 
-    def attempt(q: np.ndarray, e: np.ndarray, left: Any, last: Any, next: Any, count: Any, _: Any) -> dict[str, Any]:
+    def attempt(
+        q: np.ndarray, e: np.ndarray, sum: np.ndarray, left: Any, last: Any, next: Any, count: Any, _: Any
+    ) -> dict[str, Any]:
         last_one = count > MOST_PARTS - 1.5
         part = where(last_one, left, minimum(next, left))
         before = system.contact_memory(e)
         passes = where(part > last, -1.0, before.passes)  # the part before did not look so far ahead
         begin = element.scaled(before, part)._replace(passes=passes)
         q1, e1 = _whole_step(system, t + (1.0 - left) * h, part * h, q, system.with_contact_memory(e, begin), u)
-        after = element.scaled(system.contact_memory(e1), 1.0 / part)
+        pushed = system.contact_memory(e1)
+        after = element.scaled(pushed, 1.0 / part)
         e1 = system.with_contact_memory(e1, after._replace(share=part))
         passes_by = logical_not(after.passed > before.passed)  # as does what is no longer a number
         follows = reduce(logical_or, [passes_by, part <= SHORTEST, last_one])
@@ -81,6 +85,7 @@ def contact_step(
         return {
             "q": where(follows, q1, q),
             "e": where(follows, e1, e),
+            "sum": where(follows, summed(sum, before, pushed), sum),
             "left": left,
             "last": where(follows, part, last),
             "next": where(follows, minimum(2.0 * part, 1.0), 0.5 * part),
@@ -90,9 +95,11 @@ def contact_step(
 
     share = system.contact_memory(e).share
     last = where(share > 0.0, share, 1.0)
-    begin = {"q": q, "e": e, "left": 1.0, "last": last, "next": minimum(2.0 * last, 1.0), "count": 0.0, "done": 0.0}
-    end = repeat(attempt, MOST_PARTS, begin, "done")
-    return end["q"], end["e"]
+    none = pushes(system.contact_memory(np.zeros(len(e))))
+    begin = {"q": q, "e": e, "sum": none, "left": 1.0, "last": last, "next": minimum(2.0 * last, 1.0), "count": 0.0}
+    end = repeat(attempt, MOST_PARTS, begin | {"done": 0.0}, "done")
+    memory = with_pushes(system.contact_memory(end["e"]), end["sum"])
+    return end["q"], system.with_contact_memory(end["e"], memory)
 
 
 def _whole_step(
