@@ -131,7 +131,7 @@ def test_accelerations_of_a_state_in_slots_are_those_of_a_place_for_each_candida
 
     def compiled(law):
         def both(q, v, tau):
-            a, force, gap = law(model, patches, q, v, tau)
+            a, force, gap = law(model, patches, {}, q, v, tau)
             return np.concatenate([a, force.ravel(), gap, jacobian(np.arange(1.0, 8.0) @ a, np.concatenate([v, tau]))])
 
         return function(both, robot)

@@ -54,7 +54,7 @@ def test_the_cost_to_go_is_what_a_run_pays() -> None:
         (load("cartpole"), [0.0, 0.0], [0.0, np.pi - 0.05], {"Q": [1.0, 10.0, 1.0, 1.0], "R": 0.1}, {}),
         (load("acrobot"), [np.pi, 0.0], [0.05, 0.0], {}, {}),
         (pendulum(2.0), [np.pi], [0.05], {}, {}),
-        (pendulum(25.0, 0.0), [np.pi, 0.0], [0.05, 0.0], {}, {"energy": 1.0, "frequency": 3.0, "damping": 0.7}),
+        (pendulum(25.0, 0.0), [np.pi, 0.0], [0.05, 0.0], {}, {"energy": 1.0, "frequency": 3.0, "damping_ratio": 0.7}),
     ],
     ids=["cart-pole", "acrobot", "pendulum", "double pendulum"],
 )

@@ -108,11 +108,11 @@ def test_limits_count_before_later_tasks_and_after_earlier_ones() -> None:
     away[0] += 0.5
     tasks = [control.Frame(frame=tool, goal=pose), control.Posture(goal=away, priority=2)]
     aside = control.Region(frame="panda_link4", low=(-np.inf, elbow[1] + 0.03, -np.inf), priority=1, gain=1.0)
-    reached = control.inverse_kinematics(robot, tasks, [aside]).solve(q, most=500)
+    reached = control.inverse_kinematics(robot, tasks, [aside]).solve(q, max_iterations=500)
     assert reached.errors[0] < 10 * SOLVER_DEFAULT
     assert robot.pose(reached.q, "panda_link4")[1, 3] > elbow[1] + 0.03 - 1e3 * SLOPE
     too_far = control.Region(frame="panda_link4", low=(-np.inf, elbow[1] + 2.0, -np.inf), priority=1, gain=1.0)
-    moved = control.inverse_kinematics(robot, tasks, [too_far]).solve(q, most=500)
+    moved = control.inverse_kinematics(robot, tasks, [too_far]).solve(q, max_iterations=500)
     assert moved.errors[0] < REACHED
     assert moved.beyond[0] > 1.0
     assert robot.pose(moved.q, "panda_link4")[1, 3] > robot.pose(reached.q, "panda_link4")[1, 3]
@@ -187,7 +187,7 @@ def test_manipulability_is_raised_along_the_null_space() -> None:
     d = ik(q)
     assert measure(robot.integrate(q, d)) > measure(q)
     higher = control.Manipulability(frame=tool, priority=1, stride=0.1)
-    reached = control.inverse_kinematics(robot, [fixed, higher]).solve(q, tolerance=1e-5, most=1500)
+    reached = control.inverse_kinematics(robot, [fixed, higher]).solve(q, tolerance=1e-5, max_iterations=1500)
     assert measure(reached.q) > HIGHER * measure(q)
     assert_close(robot.pose(reached.q, tool), robot.pose(q, tool), REACHED)
 

@@ -30,7 +30,7 @@ def test_each_design_moves_as_the_robot_rebuilt(dog):
     """On rigid ground, with feet where the design puts them."""
     q, v, x, contact = dog.neutral(), np.zeros(dog.nv), designs(dog, 3), Contact(ground=0.0)
     q[2], q[7:] = 0.36, STANCE
-    options = {"step": 2e-3, "steps": 100, "record": 50, "contact": contact}
+    options = {"step": 2e-3, "steps": 100, "every": 50, "contact": contact}
     swept = dog.rollout(q, v, parameters={"placement": x}, **options)
     for k in range(3):
         rebuilt = Robot(GROUPS["placement"].put(dog.model, x[k])).rollout(q, v, **options)

@@ -15,7 +15,6 @@ from dalembert.contact import Contact, candidates
 from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Model
-from dalembert.mujoco import mujoco_constraints
 from dalembert.quantities.dynamics import open_tree
 from dalembert.quantities.guards import function_call
 from dalembert.quantities.tangent import pushed
@@ -55,7 +54,7 @@ def check_soft(where: str, model: Model, contact: Any) -> None:
     if contact.friction_model == "bristle":
         raise DalembertError(
             f"{where}: bristles remember where they took hold, which one state does not tell: take "
-            "friction_model='regularised'"
+            "friction_model='regularized'"
         )
     if contact.model != "mujoco" and (refused := open_tree(model)):
         raise DalembertError(f"{where}: {refused}")
@@ -63,13 +62,20 @@ def check_soft(where: str, model: Model, contact: Any) -> None:
 
 def _determinants(model: Model, contact: Contact) -> tuple[Any, ...]:
     """Objects that determine the code."""
-    return (mujoco_constraints(model, contact, None) if contact.model == "mujoco" else candidates(model, contact),)
+    return (_soft(model, contact) if contact.model == "mujoco" else candidates(model, contact),)
+
+
+def _soft(model: Model, contact: Contact) -> Any:
+    """MuJoCo's constraints, whose room other models of contact do not load."""
+    from dalembert.mujoco import mujoco_constraints
+
+    return mujoco_constraints(model, contact, None)
 
 
 def _forces(model: Model, contact: Contact) -> Any:
     """The inverse as a function of traced (q, v, a)."""
     if contact.model == "mujoco":
-        element, tree = mujoco_constraints(model, contact, None), model.without("friction", "loops")
+        element, tree = _soft(model, contact), model.without("friction", "loops")
         return lambda q, v, a: element.inverse(tree, q, v, a)
     springs = CompliantContact(contact, candidates(model, contact))
 

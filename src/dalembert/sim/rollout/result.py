@@ -141,6 +141,10 @@ class WatchedRollout(Rollout):
     _tallies: Any
     _later: Callable[[], np.ndarray] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what computes `a`, which holds compiled code."""
+        return vars(self) | {"_later": None}
+
     @property
     def a(self) -> Any:
         """See `Rollout.a`."""
