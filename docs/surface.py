@@ -39,7 +39,7 @@ def listed(name: str, thing: Any) -> Iterator[str]:
 
 def members(name: str, owner: type) -> Iterator[str]:
     """Lines of what a class defines, itself or by bases of this package that are not public."""
-    public = {id(thing) for thing in vars(dalembert).values() if inspect.isclass(thing)}
+    public = {id(thing) for thing in (getattr(dalembert, name) for name in dalembert.__all__) if inspect.isclass(thing)}
     for base in owner.__mro__:
         if not base.__module__.startswith("dalembert") or (base is not owner and id(base) in public):
             continue
