@@ -38,7 +38,7 @@ BASES = ("kg", "m", "s", "rad")
 
 @dataclass(frozen=True)
 class Description:
-    """What modelDescription.xml says. identifier: name of the library; sources: whether it lists the C files."""
+    """Content of modelDescription.xml. identifier: name of the library; sources: whether it lists the C files."""
 
     name: str
     identifier: str

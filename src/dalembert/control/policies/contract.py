@@ -88,7 +88,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Contract:
-    """What a policy was trained with. A field that is None is not known.
+    """Conditions under which a policy was trained. A field that is None is not known.
 
     joints: names in the order of the action (n). period: of the policy [s]; pd_period: of the torques between [s],
     often the step of the simulation. action: "position" (target = offset + scale · answer, tau = kp (target − q) −

@@ -52,7 +52,7 @@ def rounded_to_zero(x: Any) -> Any:
 
 @cache
 def _erf_coefficients() -> tuple[float, ...]:
-    """Of erf(x)/x as a polynomial of x²/16, which is exact to 1e-9 for |x| ≤ 4; highest power first."""
+    """Coefficients of erf(x)/x as a polynomial of x²/16, exact to 1e-9 for |x| ≤ 4; highest power first."""
     t = 0.5 - 0.5 * np.cos(np.pi * (np.arange(200) + 0.5) / 200)
     values = [plain.erf(4.0 * plain.sqrt(x)) / (4.0 * plain.sqrt(x)) for x in t]
     fit = np.polynomial.chebyshev.Chebyshev.fit(t, values, 20, domain=[0.0, 1.0])

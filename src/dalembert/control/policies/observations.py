@@ -1,4 +1,4 @@
-"""What a policy is shown: entries by name, each a function of the state, scaled, with their history."""
+"""Observations of a policy: entries by name, each a function of the state, scaled, with their history."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Observations:
         return rows
 
     def remembered(self, histories: list[np.ndarray]) -> np.ndarray:
-        """What the next sample takes as earlier ones."""
+        """Samples that the next one takes as its history."""
         kept = [x[e.size :] for e, x in zip(self.entries, histories, strict=True)]
         return np.concatenate([np.zeros(0), *kept])
 

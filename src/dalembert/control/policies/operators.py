@@ -294,7 +294,7 @@ def _power(node: Node, a: Any, b: Any) -> np.ndarray:
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """Of the sign of a, as fmod of C."""
+    """Remainder with the sign of a, as fmod of C."""
     return a - b * rounded_to_zero(a / b)
 
 
