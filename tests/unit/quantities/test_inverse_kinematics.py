@@ -210,3 +210,13 @@ def test_wrong_input_is_refused(ur5, target, keywords, words):
         ur5.inverse_kinematics(target, "tool0", **keywords)
     with pytest.raises(DalembertError, match="unknown frame"):
         ur5.inverse_kinematics(np.eye(4), "tol0")
+
+
+def test_no_step_is_no_success():
+    """The error is that of the start, not the zero that no step has replaced."""
+    robot = load("ur5")
+    q = robot.neutral()
+    result = robot.inverse_kinematics(
+        robot.pose(q, "tool0"), "tool0", start=q + 0.3, starts=1, max_iterations=0, check=False
+    )
+    assert not result.success and result.iterations == 0 and result.position_error > 0.1

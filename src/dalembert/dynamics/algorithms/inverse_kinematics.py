@@ -99,7 +99,8 @@ def inverse_kinematics(
         }
 
     zero = 0.0 * tolerance
-    begin = {"q": q, "error": np.array([zero] * len(weight)), "cost": zero + FAR, "damping": zero + DAMPING}
+    error = pose_error(model, q, frames, target)  # where no step is allowed, that of the start
+    begin = {"q": q, "error": error, "cost": zero + FAR, "damping": zero + DAMPING}
     end = repeat(step, PASSES, begin | {"steps": zero, "done": where(most < 1.0, 1.0, zero)}, settled="done")
     errors = [zero + x for x in _largest(end["error"], weight, len(frames))]
     return np.concatenate([end["q"], [end["cost"], end["steps"], *errors, zero + _slack(model, end["q"])]])
