@@ -72,6 +72,17 @@ def test_the_limits_are_seen():
     assert too_long("x = 1\n" * 401, "a.py") == ["a.py has 401 lines"]
 
 
+def test_docstrings_begin_with_a_noun_or_a_verb():
+    riddle = re.compile(r'"""(Of|As|That|Those|What) ')
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if riddle.search(line)
+    ]
+    assert not found, "begin with what it is (a noun) or does (a verb):\n" + "\n".join(found)
+
+
 def numbers(node: ast.AST, largest: float) -> list[ast.Constant]:
     """Small positive numbers among the terms of an expression; not those that multiply a name in capitals."""
     if isinstance(node, ast.Constant):

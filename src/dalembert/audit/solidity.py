@@ -38,7 +38,7 @@ def shape(subject: Subject) -> Iterator[Found | NotRun]:
     cure="robot.check_inertia() shows the whole comparison; careful data stays within 30 %",
 )
 def moments(subject: Subject) -> Iterator[Found | NotRun]:
-    """As `shape`, for the moments of inertia, which do not act at rest."""
+    """Moments of inertia that the shapes rule out; at rest they do not act."""
     yield from _compared(subject, "moments")
 
 

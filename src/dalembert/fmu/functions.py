@@ -1,4 +1,4 @@
-"""What an FMU computes, as traced functions: a step, how states start, outputs, rates, and slopes of these."""
+"""Traced functions of an FMU: a step, how states start, outputs, rates, and slopes of these."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Functions:
         return system
 
     def _command(self, named: Mapping[str, np.ndarray]) -> np.ndarray:
-        """What drives the system; nothing, where a controller does, whose answers energies do not depend on."""
+        """Command of the system, empty where a controller drives it: energies do not depend on its answers."""
         if "u" in named:
             return Command.held(named["u"]).flat()
         return Command.held(np.zeros(self.system.input_count)).flat() if self.system.driven else np.zeros(0)

@@ -29,7 +29,7 @@ STRING, BYTES = "<string>", "<bytes>"
 """Labels of text that did not come from a file."""
 
 LIKE = 0.65
-"""Of difflib: "xzy" is like "xyz", "limits" like "limit"; vendors' extensions are like none."""
+"""Ratio of difflib from which words are alike: "xzy" and "xyz", "limits" and "limit"; no vendors' extensions."""
 
 UNEXPANDED = "is an unexpanded xacro expression; name the file .urdf.xacro, or expand it first: xacro in > out.urdf"
 

@@ -26,7 +26,7 @@ CERTAIN = 0.1  # deviation of the logarithm of a scale that takes part in a comp
 
 
 class Scales(NamedTuple):
-    """Of each joint (nv,): logarithm of the scale k, its deviation (infinite where the log does not show it), and the
+    """Per joint (nv,): logarithm of the scale k, its deviation (infinite where the log does not show it), and the
     share of the torque that is left over with it.
     """
 

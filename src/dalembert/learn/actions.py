@@ -1,4 +1,4 @@
-"""What an action does: targets of joints under servos, or torques; in the order delay → drive → limits."""
+"""Effect of an action: targets of joints under servos, or torques; in the order delay → drive → limits."""
 
 from __future__ import annotations
 

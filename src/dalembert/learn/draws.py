@@ -16,7 +16,7 @@ WORDS = {"scale": "times", "add": "plus", "set": "drawn from"}
 
 @dataclass(frozen=True)
 class Draw:
-    """What is drawn: the value itself ("set"), a factor of the nominal one ("scale"), or a summand ("add").
+    """Draw of a parameter: the value itself ("set"), a factor of the nominal one ("scale"), or a summand ("add").
 
     when: "reset", for each episode; "start", once for each environment. every: (shortest, longest) time [s] after which
     it is drawn again within an episode; None: never.

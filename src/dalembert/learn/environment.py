@@ -189,7 +189,7 @@ class Environment:
         return explained(self, obs)
 
     def randomization(self) -> list[Drawn]:
-        """What is drawn, its nominal values, and from what: parameters, the delay of actions, commands, pushes."""
+        """Random quantities, nominal values, distributions: parameters, the delay of actions, commands, pushes."""
         lines = self.drawn.table()
         fewest, most = self.drive.delay
         if most > fewest and DELAY not in self.drawn.parameters:

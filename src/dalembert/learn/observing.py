@@ -103,7 +103,7 @@ class Entry(NamedTuple):
         return np.tile(value, self.kept)
 
     def given(self, value: np.ndarray, buffer: np.ndarray, lag: Any) -> np.ndarray:
-        """What the policy gets: the oldest first; lag: control steps by which it is late."""
+        """Values given to the policy, the oldest first; lag: control steps by which it is late."""
         if self.kept == 1:
             return value
         rows = buffer.reshape(self.kept, self.size)

@@ -136,7 +136,7 @@ class Randomization:
         return system
 
     def table(self) -> list[Drawn]:
-        """What is drawn and from where."""
+        """Random parameters with their nominal values and distributions."""
         return [Drawn(n, each.nominal, str(each.draw), each.factors) for n, each in self.parameters.items()]
 
 

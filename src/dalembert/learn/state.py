@@ -93,7 +93,7 @@ class State:
 
     @cached_property
     def sensors(self) -> Table:
-        """What each sensor measures, by its name."""
+        """Readings of the sensors, by name."""
         return Table("sensor", self._tables["sensors"](self))
 
     @cached_property

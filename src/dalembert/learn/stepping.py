@@ -63,7 +63,7 @@ class Stepping:
         self.timers = self._timers()
 
     def _timers(self) -> dict[str, Timer]:
-        """What happens again within an episode."""
+        """Timers of events that recur within an episode."""
         period = self.parts.period
         spans = {f"push {k}": event.every for k, event in enumerate(self.parts.events)}
         spans |= {f"command {n}": each.every for n, each in self.parts.commands.items() if each.every}
@@ -208,7 +208,7 @@ class Stepping:
         return after | kept | {"terms": sums, "over": over}, groups, results
 
     def _happened(self, x: Mapping[str, Any], stream: Stream, now: Any) -> dict[str, Any]:
-        """What changes at the beginning of a step, at random times: pushes, commands, parameters."""
+        """Changes at the beginning of a step, at random times: pushes, commands, parameters."""
         if not self.timers:
             return {}
         system = self.physics.system
@@ -367,5 +367,5 @@ def stream_of(draw: Draw, fresh: Stream, lasting: Stream) -> Stream:
 
 
 def numbers_of(name: str, function: Callable[[State], Any], s: State) -> np.ndarray:
-    """What a sensor measures (n,)."""
+    """Reading of a sensor (n,)."""
     return numbers(f"sensor {name!r}", function, s)

@@ -1,4 +1,4 @@
-"""What is no polynomial along a path: torques, and the rates of joints with quaternions.
+"""Quantities that are no polynomials along a path: torques, and the rates of joints with quaternions.
 
 Each is τ = m s̈ + c ṡ² + g + f ṡ, with m, c, g and f of the place on the path: of a torque they are inertia, centrifugal
 and Coriolis forces, gravity with dry friction, and viscous friction; of an acceleration the path's first and second

@@ -1,4 +1,4 @@
-"""What a receding horizon carries from call to call, and a solver that improves the plans of many motions in turn.
+"""State a receding horizon keeps between calls, and a solver that improves the plans of many motions in turn.
 
 A motion's plan is one row of numbers, so that it can be kept, copied and started from again: time of its first node,
 states, controls, the last direction, parameters that the plan has chosen and, with constraints, slacks and multipliers.

@@ -86,7 +86,7 @@ class RobotDrawing:
         self.scene.shape(look, matrix, color, self._bodies[body.index], extends=extends)
 
     def poses(self, q: np.ndarray) -> np.ndarray:
-        """What the passes take (…, owners, 21) for q (…, nq): marks hidden."""
+        """Rows (…, owners, 21) that the passes take for q (…, nq); marks are hidden."""
         q = np.asarray(q, float)
         X = self.robot.poses(q)
         rows = np.zeros((*q.shape[:-1], len(self.scene.owners), 21))

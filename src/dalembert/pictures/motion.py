@@ -112,7 +112,7 @@ class MotionPictures:
         return self._rasterizer().picture(rows, shot)
 
     def _rasterizer(self) -> Rasterizer:
-        """That of this thread."""
+        """Rasterizer of this thread, built at its first picture."""
         if not hasattr(self._own, "rasterizer"):
             self._own.rasterizer = Rasterizer(self.drawn.scene.drawing(), self.stage, self.options.size)
         rasterizer: Rasterizer = self._own.rasterizer

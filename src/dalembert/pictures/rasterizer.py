@@ -36,7 +36,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Stage:
-    """What surrounds a scene: a ball around it, the height of its floor [m] or None, and whether there are shadows."""
+    """Surroundings of a scene: a ball around it, the height of its floor [m] or None, and whether there are shadows."""
 
     center: np.ndarray
     radius: float

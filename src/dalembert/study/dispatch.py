@@ -52,7 +52,7 @@ def length(work: float, workers: int) -> float:
 
 @dataclass
 class Work:
-    """What is to be done, what is under way, and what died."""
+    """Work to be done, work under way, and lost work."""
 
     workers: Workers
     pace: Pace

@@ -33,7 +33,7 @@ LANES = 64  # rows of motions that it times at least
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run will take: rows, rows of a chunk, chunks, seconds with so many workers, bytes at most."""
+    """Size of a run: rows, rows of a chunk, chunks, seconds with so many workers, bytes at most."""
 
     rows: int
     chunk: int

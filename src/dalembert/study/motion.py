@@ -34,7 +34,7 @@ DIVERGED = "diverged: the motion is no longer one of numbers"
 
 @dataclass(frozen=True, eq=False)
 class Motion(Chunked):
-    """What `motion` describes; called for no single row, but for chunks of them."""
+    """Motions that `motion` describes; called for chunks of rows, never for one."""
 
     torque: Any
     controls: Any
@@ -157,7 +157,7 @@ class Motion(Chunked):
         )
 
     def tallies(self, robot: Robot, law_sizes: Mapping[str, int]) -> Tallies:
-        """What is measured, for one robot."""
+        """Measures for one robot."""
         key = robot.model.fingerprint, tuple(law_sizes.items())
         if key not in self._tallies:
             count = robot.nv if self.controls is None else len(robot.actuators)

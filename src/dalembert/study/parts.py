@@ -133,7 +133,7 @@ def _between(known: list[Range], first: int, last: int) -> list[Range]:
 
 
 class Meanwhile:
-    """What other processes have written to the folder while this one works."""
+    """Rows that other processes have written to the folder while this one works."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.known, self.checked = folder, list[Range](), set[str]()

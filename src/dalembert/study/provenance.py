@@ -1,4 +1,4 @@
-"""What a study is, in its folder: enough to read it without its code, and to refuse rows of another one."""
+"""Description of a study in its folder: enough to read it without its code, and to refuse rows of another one."""
 
 from __future__ import annotations
 

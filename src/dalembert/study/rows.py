@@ -162,7 +162,7 @@ def not_numbers(answer: Mapping[str, np.ndarray]) -> str | None:
 
 
 def evaluated(run: Callable[..., Any], row: Row, outputs: Outputs) -> dict[str, np.ndarray]:
-    """What the function gives for a row, checked."""
+    """Outputs of the function for a row, checked."""
     return outputs.checked(run(row.robot, row))
 
 

@@ -15,7 +15,7 @@ GRACE = 1.0  # [s] that a row gets to end once it was told to
 
 
 class _Over(BaseException):
-    """What a row that takes too long, or is not wanted any more, is told; no `except Exception` catches it."""
+    """Signal to a row that takes too long or is not wanted any more; no `except Exception` catches it."""
 
 
 class TimeLimit(Exception):

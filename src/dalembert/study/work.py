@@ -1,4 +1,4 @@
-"""What a worker does: the rows of one chunk. It knows no folder and no scheduler."""
+"""A worker's job: the rows of one chunk. It knows no folder and no scheduler."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Role(IntEnum):
-    """What an argument is."""
+    """Kind of an argument."""
 
     ARRAY = 0  # an input
     SCALAR = 1  # an input that is a number of Python, by default the default

@@ -16,7 +16,7 @@ DYNAMICS = ("none", "integrator", "filter", "filterexact")
 
 
 def add_actuators(source: Source, builder: ModelBuilder, prims: list[Any], joints: Mapping[str, str]) -> None:
-    """Those that act on joints of the robot (path → name); others are kept by name, with what is in the way."""
+    """Add actuators of the robot's joints (path → name); others are kept by name, with the reason."""
     taken = {actuator.name for actuator in builder.actuators}
     for prim in prims:
         kind = str(prim.GetTypeName())

@@ -116,7 +116,7 @@ def _form(source: Source, prim: Any, kind: str, S: np.ndarray, collides: bool) -
 
 
 def _radius(source: Source, prim: Any, kind: str) -> float:
-    """Of capsules, cylinders and cones; the newer kinds have one for each end."""
+    """Radius of a capsule, cylinder or cone; the newer kinds have one for each end."""
     if not kind.endswith("_1"):
         return source.number(prim, "radius", 0.5 if kind == "Capsule" else 1.0)
     default = 0.5 if kind == "Capsule_1" else 1.0

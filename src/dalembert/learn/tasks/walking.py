@@ -60,7 +60,7 @@ def _rewards(air: float, air_weight: float) -> dict[str, Any]:
 
 
 def _observations(noise: float) -> dict[str, Any]:
-    """What a legged robot measures, as of legged_gym: 48 numbers of a quadruped."""
+    """Measurements of a legged robot, as in legged_gym: 48 numbers of a quadruped."""
     return {
         "base_lin_vel": observed(lambda s: s.v[3:6], scale=2.0, noise=0.1 * noise, unit="m/s"),
         "base_ang_vel": observed(lambda s: s.v[:3], scale=0.25, noise=0.2 * noise, unit="rad/s"),

@@ -169,7 +169,7 @@ _recent = RecentSame(8)
 
 
 def _tallies(settings: Settings, model: Model, count: int, law_sizes: Mapping[str, int], plans: bool) -> Tallies | None:
-    """What is measured along the motions, if anything. count: of the inputs that drive the robot."""
+    """Measures along the motions, or None. count: of the inputs that drive the robot."""
     if not settings.tallies:
         return None
     if plans:

@@ -1,4 +1,4 @@
-"""What steps take of a model and its elements."""
+"""Data that steps take from a model and its elements."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Ready:
 
 
 def _start_of(stepping: Stepping) -> Any:
-    """What elements and controllers start with, as a function of q and v."""
+    """Initial states of elements and controllers, as a function of q and v."""
     sizes = {"q": stepping.model.nq, "v": stepping.model.nv}
     nodes = [x for output in trace(stepping.starting, sizes).outputs for x in output.nodes]
     if all(x.op == "const" for x in nodes):
@@ -231,7 +231,7 @@ def batch_of(plan: RolloutPlan, arrays: dict[str, np.ndarray]) -> tuple[int, ...
 
 
 def given(settings: Settings, q: Any, v: Any) -> dict[str, Any]:
-    """What differs from call to call, by name."""
+    """Arrays that differ from call to call, by name."""
     arrays = {"q": q, "v": v, **settings.parameters}
     word, driving = ("torque", settings.torque) if settings.controls is None else ("controls", settings.controls)
     if driving is not None and not (callable(driving) or isinstance(driving, Sampled)):

@@ -52,7 +52,7 @@ class Tally:
         return "tau" in self.arguments
 
     def numbers(self, named: Mapping[str, Any]) -> np.ndarray:
-        """What is measured, as an array of numbers."""
+        """Measured values as an array of numbers."""
         for word in self.arguments:
             if word not in named:
                 raise unknown("argument", word, named, f"measure {self.name!r}")

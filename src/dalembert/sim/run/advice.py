@@ -138,7 +138,7 @@ def _nan_torque(compiled: Programs, state: State, u: np.ndarray, step: float | N
 
 
 def _shorter_with_contact(advice: StepAdvice, step: float, by_law: bool) -> str:
-    """What to do about a step with rigid contact; the fastest motion is that of the robot and its law without it.
+    """Advice on a step with rigid contact; the fastest motion is that of the robot and its law without it.
 
     by_law: there is a law. Without one it is damping or springs of joints, which the step takes at its end.
     """

@@ -1,4 +1,4 @@
-"""What follows from the states of a run and is computed when it is asked for: accelerations, readings of sensors."""
+"""Quantities computed from the states of a run on request: accelerations, readings of sensors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Known:
 def derived(
     programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
 ) -> dict[str, Any]:
-    """What a run computes accelerations and readings with."""
+    """Arguments from which a run computes accelerations and readings."""
     numbers = Accelerations(programs, t, q, e, u, step)
     return {"accelerations": numbers, "sensed": partial(sensed, programs.system.model)}
 

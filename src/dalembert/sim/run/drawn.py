@@ -71,7 +71,7 @@ class Drawn:
         return q
 
     def shapes(self, body: int, capsules: bool = True) -> list[Shown]:
-        """What is seen of a body: shapes to be seen, else those to be touched. capsules=False: as cylinders, balls."""
+        """Visual shapes of a body, else its collision shapes. capsules=False: capsules as cylinders and balls."""
         return [shown for part in self.robot.model.bodies[body].parts for shown in self._of(part, capsules)]
 
     def _of(self, part: Part, capsules: bool) -> Iterator[Shown]:
@@ -100,7 +100,7 @@ class Drawn:
         return REACH / most if most else 0.0
 
     def wrenches(self) -> dict[str, np.ndarray]:
-        """Of the bodies that contacts push: [torque, force] (n, 6) about the body's origin, in world axes [N·m, N]."""
+        """Wrenches of contacts on bodies: [torque, force] (n, 6) about the body's origin, in world axes [N·m, N]."""
         contacts = self.run.contacts
         totals: dict[str, np.ndarray] = {}
         for k, ends in enumerate(contacts.bodies if contacts is not None else ()):

@@ -76,7 +76,7 @@ def _place(rr: Any, X: Pose) -> Any:
 
 
 def _shape(rr: Any, shown: Shown) -> Any:
-    """What Rerun draws of a shape; None of a mesh that cannot be read."""
+    """Rerun's archetype for a shape; None for a mesh that cannot be read."""
     shape: Any = shown.geometry.shape
     color = {"colors": [[round(255 * x) for x in shown.color]], "fill_mode": "solid"}
     if type(shape) is Box:

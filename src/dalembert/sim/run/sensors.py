@@ -1,4 +1,4 @@
-"""What the sensors of a model read along a motion."""
+"""Readings of a model's sensors along a motion."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ AGAIN = 5.0  # times that where the step before needed one pass
 
 
 class Bodies:
-    """What impulses move, at the middle of a step: inertia with damping, springs and servos at its end, and loops.
+    """Inertia that impulses move at the middle of a step: with damping, springs, servos at its end, and loops.
 
     frames: those of the bodies in which the equations of motion are written; q (nq,): coordinates there. servos: what
     servos add to forces and inertia, or None; rows: of all constraints; loops: those that always hold.
@@ -153,7 +153,7 @@ class Situated(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Of all contacts and rows: what they push, w, the memory for the next step, and the heat of contacts [J].
+    """Solution for all contacts and rows: impulses, w, the memory for the next step, and the heat of contacts [J].
 
     w: Y p (nv,) of joints; behind it, changes of the velocities of loose bodies that are looped over, six of each.
     impacts: along normals; friction: along tangents and about axes. recovery: the work that lifts what penetrates.

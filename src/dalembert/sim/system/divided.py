@@ -13,7 +13,7 @@ from ..elements.contact import Memory
 
 
 def pushes(memory: Memory) -> np.ndarray:
-    """What runs report of a step in one array: impulses, moments of friction, normals."""
+    """Impulses, moments of friction and normals of a step in one array, as runs report them."""
     return np.concatenate([memory.contacts, memory.turned, memory.normals])
 
 

@@ -84,7 +84,7 @@ def speeds_apart(J: np.ndarray, v: np.ndarray) -> Any:
 
 
 def mobility(x: np.ndarray, y: np.ndarray) -> Any:
-    """Of a contact, how well its normal can move, beside its tangents: 1, or near 0 where joints hardly move it.
+    """Mobility of a contact's normal relative to its tangents: 1, or near 0 where joints hardly move it.
 
     x, y (m, 3): what its normal and tangents are carried by.
     """
@@ -281,7 +281,7 @@ class Last(NamedTuple):
 
 
 class Asked:
-    """What the laws ask of contacts in a step of h [s]; about: axes about which some resist turning; recovers: see
+    """Targets of the contact laws in a step of h [s]; about: axes about which some resist turning; recovers: see
     `Situated`.
     """
 
@@ -304,7 +304,7 @@ class Asked:
         thin: Any = np.inf,
         meeting: Meeting | None = None,
     ) -> dict[str, Any]:
-        """Of one contact, with velocities (3 + m,) before the step and after it without impulses.
+        """Targets of one contact; velocities (3 + m,) before the step, and after it without impulses.
 
         c: `free` with all that is added to it, and where contacts may bounce c_plain: without rebounds; mu; reach (m,):
         moment per normal impulse [m]. For the next step: held, waits; passed (1,): see the function of this name.

@@ -36,7 +36,7 @@ COAXIAL = 1e-6  # of a direction, or of the size of a body: an axis that is anot
 
 
 class Turned(NamedTuple):
-    """Of a step: error of velocity [m/s] of what turned too far, the largest such angle [rad], 1 + the body's number.
+    """Bodies that turned too far in a step: error of velocity [m/s], largest angle [rad], 1 + the body's number.
 
     All are 0 where nothing did.
     """

@@ -52,7 +52,7 @@ class Draw:
 
     @cached_property
     def factors(self) -> list[tuple[str, np.ndarray]]:
-        """What varies by itself and its columns; see `Space.factors`."""
+        """Independent factors and their columns; see `Space.factors`."""
         return self.space.factors()
 
     @property

@@ -86,7 +86,7 @@ class Space:
         return {name: np.array(g.points)[places[g.axis or f" {name}"]] for name, g in self.grids.items()}
 
     def factors(self) -> list[tuple[str, np.ndarray]]:
-        """What varies by itself, by name, and its columns among all uniform numbers of a row."""
+        """Independent factors, by name, and their columns among all uniform numbers of a row."""
         found, begin = [], 0
         for name, axis in self.random.items():
             found += [(label, begin + np.arange(axis.width)[columns]) for label, columns in axis.factors(name)]

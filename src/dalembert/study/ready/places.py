@@ -229,7 +229,7 @@ class _Load(Chunked):
 
 @dataclass(frozen=True)
 class PayloadMap:
-    """What an arm can hold: payload (n,) [kg] at points (n, 3) [m], and joint (n,), the freedom whose motor decides.
+    """Payload an arm can hold: payload (n,) [kg] at points (n, 3) [m], and joint (n,), the freedom whose motor decides.
 
     anywhere [kg]: the least of them; names: of the freedoms. result: the study.
     """
@@ -243,7 +243,7 @@ class PayloadMap:
 
     @property
     def anywhere(self) -> float:
-        """What it holds in every pose [kg]."""
+        """Payload held in every pose [kg]."""
         return float(self.payload.min())
 
     def __str__(self) -> str:

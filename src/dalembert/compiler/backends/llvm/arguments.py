@@ -165,7 +165,7 @@ class Arguments:
                 b.store("ptr", x, b.at(self.slots, b.op("add", place, self.parameters), "ptr"))
 
     def state(self) -> None:
-        """What the first input decides: the float type, and how many states there are."""
+        """Read the float type and the number of states from the first input."""
         b = self.body
         first = b.item(self.slots, b.item(self.variant, Variant.INPUT), "ptr")
         b.require(b.given(first))

@@ -1,4 +1,4 @@
-"""What the code of fast calls reads: offsets in objects of Python and NumPy, and the words of its tables.
+"""Data that the code of fast calls reads: offsets in objects of Python and NumPy, and the words of its tables.
 
 `fastcall` compares the offsets with the running versions. An `Entry` describes the parameters of one function. A
 `Variant` describes one kernel: its inputs, its results, the addresses of its code.
