@@ -59,7 +59,16 @@ class Compound(ABC):
 
 
 def results(graph: Graph, compound: Compound, arguments: Sequence[Scalar]) -> list[Scalar]:
-    """The nodes of all results of a compound of these arguments."""
+    """The nodes of all results of a compound of these arguments, new or known.
+
+    Its fingerprint takes long and is computed only where another one has the same arguments.
+    """
     args = tuple(arguments)
-    whole = graph.make(("compound", compound.fingerprint, *[a.id for a in args]), "compound", args, compound)
+    alike = graph.compounds.setdefault(tuple([a.id for a in args]), [])
+    for whole in alike:
+        if whole.value is compound or whole.value.fingerprint == compound.fingerprint:
+            break
+    else:
+        whole = graph.new("compound", args, compound)
+        alike.append(whole)
     return graph.results(whole, int(compound.size))

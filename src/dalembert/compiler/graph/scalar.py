@@ -27,10 +27,10 @@ NUMBERS = (int, float, bool, np.floating, np.integer, np.bool_)
 class Graph:
     """Owner of the nodes of one trace; nodes are numbered in order of creation.
 
-    size: how many nodes were made.
+    size: how many nodes were made. compounds: nodes of compounds, by the ids of their arguments.
     """
 
-    __slots__ = ("_constants", "_inputs", "_memo", "_results", "size")
+    __slots__ = ("_constants", "_inputs", "_memo", "_results", "compounds", "size")
 
     def __init__(self) -> None:
         self.size = 0
@@ -38,6 +38,7 @@ class Graph:
         self._constants: dict[float | None, Scalar] = {}  # None: NaN, which equals nothing
         self._inputs: dict[str, list[Scalar]] = {}
         self._results: dict[int, list[Scalar]] = {}  # by the ids of their compounds
+        self.compounds: dict[tuple[int, ...], list[Scalar]] = {}
 
     def constant(self, value: Any) -> Scalar:
         """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
@@ -79,14 +80,15 @@ class Graph:
         if node is None:
             if op in CHOOSY or not BOOLEAN.isdisjoint([a.op for a in args]):
                 check_kinds(op, args)
-            node = self._new(key, op, args, None)
+            node = self._memo[key] = self.new(op, args, None)
         return node
 
     def copied(self, op: str, args: tuple[Scalar, ...]) -> Scalar:
         """The node of a copy that cannot fold and does not exist yet."""
         if op in COMMUTATIVE and args[0].op != "const" and (args[0].id > args[1].id or args[1].op == "const"):
             args = (args[1], args[0])
-        return self._new((op, *[a.id for a in args]), op, args, None)
+        node = self._memo[(op, *[a.id for a in args])] = self.new(op, args, None)
+        return node
 
     def find(self, op: str, a: Scalar, b: Scalar) -> Scalar | None:
         """The node `op(a, b)` if it exists."""
@@ -94,13 +96,14 @@ class Graph:
 
     def make(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
         """The node known by `key`, created if it is new."""
-        node = self._memo.get(key)
-        return self._new(key, op, args, value) if node is None else node
+        if key not in self._memo:
+            self._memo[key] = self.new(op, args, value)
+        return self._memo[key]
 
-    def _new(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
-        node = self._memo[key] = Scalar(self, self.size, op, args, value)
+    def new(self, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
+        """A node that no table lists."""
         self.size += 1
-        return node
+        return Scalar(self, self.size - 1, op, args, value)
 
 
 def _unary(op: str) -> Callable[[Scalar], Scalar]:
@@ -118,11 +121,10 @@ class TracedValueError(DalembertError):
 class Scalar:
     """One traced number (or boolean). Use it like a float; choose with `where`, never with `if`."""
 
-    __slots__ = ("args", "graph", "id", "op", "value")
+    __slots__ = ("args", "graph", "id", "op", "value")  # value: of a constant; (name, index) of an input; else None
 
     def __init__(self, graph: Graph, id: int, op: str, args: tuple[Scalar, ...], value: Any) -> None:
-        self.graph, self.id, self.op, self.args = graph, id, op, args
-        self.value = value  # float of a constant, (name, index) of an input, otherwise None
+        self.graph, self.id, self.op, self.args, self.value = graph, id, op, args, value
 
     def lift(self, x: Any) -> Scalar:
         """`x` as a node of this graph."""

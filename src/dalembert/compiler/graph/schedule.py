@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,28 +34,28 @@ def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
     order: list[Scalar] = []
     done: set[int] = set()
     products: set[int] = set()  # ids of blocks whose entries are all done
-
-    def needed(node: Scalar) -> Iterator[Scalar]:
-        """Nodes that must be computed before a node; a product is computed as a whole."""
-        if node.op != "dot":
-            return iter(node.args)
-        return iter(() if id(node.value[0]) in products else node.value[0].nodes)
-
-    for root in roots:
-        stack = [(root, iter((root,)))]  # a node, and those that it still waits for; at the bottom, the root's own turn
-        while stack:
-            node, waiting = stack[-1]
-            for argument in waiting:
-                if argument.id not in done and (argument.id >= since or argument.op == "const"):
-                    stack.append((argument, needed(argument)))
-                    break
-            else:
-                stack.pop()
-                if stack:
-                    if node.op == "dot":
-                        products.add(id(node.value[0]))
-                    done.add(node.id)
-                    order.append(node)
+    waiting: list[Scalar] = []  # nodes whose arguments are being computed
+    stack: list[Scalar | None] = []  # what comes next, last first; None: the last one in `waiting`
+    stack.extend(reversed([*roots]))
+    while stack:
+        node = stack.pop()
+        if node is None:
+            node = waiting.pop()
+            if node.op == "dot":
+                products.add(id(node.value[0]))
+        else:
+            if node.id in done or (node.id < since and node.op != "const"):
+                continue
+            needed = node.args
+            if node.op == "dot":  # a product is computed as a whole
+                needed = () if id(node.value[0]) in products else node.value[0].nodes
+            if needed:
+                waiting.append(node)
+                stack.append(None)
+                stack += needed[::-1]
+                continue
+        done.add(node.id)
+        order.append(node)
     return order
 
 
