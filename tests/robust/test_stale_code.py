@@ -341,15 +341,48 @@ class Push(Element):
     def act(self, s):
         return Action(tau={{s.model.joint("x").index: [{force}]}})
 x = np.zeros(1)
+step, q, v = r.stepper(0.25, integrator="rk4", elements=[Push()]), x, x
+for _ in range(4):
+    q, v = step(q, v)
 print(r.simulate(x, x, 1.0, elements=[Push()], integrator="rk4", step=0.25).q[-1, 0],
-      r.rollout(x, x, elements=[Push()], integrator="rk4", step=0.25, steps=4).q[0])
+      r.rollout(x, x, elements=[Push()], integrator="rk4", step=0.25, steps=4).q[0], q[0])
 """
 
 
 def test_across_processes(tmp_path):
     """Through the code that is kept on disk."""
     found = [[float(x) for x in processes.run(PROCESS.format(force=f), tmp_path)[0].split()] for f in FORCES]
-    assert np.array(found) == pytest.approx(np.array([EXPECTED, EXPECTED]).T)
+    assert np.array(found) == pytest.approx(np.array([EXPECTED] * 3).T)
+
+
+def test_a_stepper_is_traced_once(monkeypatch):
+    """What is on disk needs no trace; another damping is another step."""
+    from dalembert.compiler.execute.recent import forget
+    from dalembert.compiler.graph import trace
+    from dalembert.quantities import guards
+
+    traces = []
+    monkeypatch.setattr(guards, "trace", lambda *given, **more: traces.append(1) or trace(*given, **more))
+
+    def moved(damping: float) -> float:
+        forget()  # as in another process
+        return PUCK.stepper(0.25, elements=[elements.Damper("x", damping)])(np.zeros(1), np.ones(1))[0][0]
+
+    first = moved(0.5)
+    count = len(traces)
+    assert count > 0 and moved(0.5) == first and len(traces) == count
+    assert moved(0.75) < first and len(traces) > count
+
+
+def test_functions_of_one_name_differ():
+    """Functions of the package that hold other values, or stand elsewhere under one name, are told apart."""
+    from dalembert.compiler.execute import content
+
+    scope = {"__name__": elements.__name__}
+    exec("def made(x):\n    return (lambda: x), (lambda: 2.0 * x), (lambda: 1.0), (lambda: 2.0)", scope)
+    known = [content(function) for x in (1.0, 3.0) for function in scope["made"](x)]
+    assert None not in known and len(set(known)) == 6
+    assert known[:4] == [content(function) for function in scope["made"](1.0)]
 
 
 def test_what_is_recognised_again():

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.execute import FLOATS, Call, state_place, states
-from dalembert.compiler.graph import trace
+from dalembert.compiler.execute import FLOATS, Call, content, state_place, states
+from dalembert.compiler.execute.proof import prove, proven
+from dalembert.compiler.graph import Function, trace
 from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
 from dalembert.model import Model
@@ -24,13 +25,27 @@ def function_call(
     compute: Callable[..., Any],
     unbounded: Callable[[Mapping[str, np.ndarray]], str] | None = None,
 ) -> Call:
-    """The compiled form of a user's own function.
+    """The compiled form of a function of one's own.
 
-    unbounded: words for a state, by the names of `sizes`, whose result is not finite; None: such results are returned.
+    Its machine code and shapes come from the disk cache without a trace where `compute` and all that it holds are the
+    package's own. unbounded: words for a state, by the names of `sizes`, whose result is not finite; None: such results
+    are returned.
     """
     configurations = [argument for argument in sizes if argument in CONFIGURATIONS]
     guards = quaternion_guards(model, sizes, configurations)
-    traced = trace(compute, sizes, name, guards, finite=unbounded is not None)
+    known = content(model, compute, tuple(sizes.items()))
+    statement = None if known is None else f"{known} {name} {unbounded is not None}"
+    facts = None if statement is None else proven(statement)
+    traced: list[Function] = []
+
+    def build() -> Function:
+        return traced.pop() if traced else trace(compute, sizes, name, guards, finite=unbounded is not None)
+
+    if facts is None:
+        traced.append(build())
+        facts = {"shapes": [(output.name, output.shape) for output in traced[0].outputs]}
+        if statement is not None:
+            prove(statement, **facts)
 
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, {argument: named[argument] for argument in configurations})
@@ -38,8 +53,8 @@ def function_call(
             place, state = first_unbounded(call, named)
             raise DalembertError(f"{name}{place}: {unbounded(state)}")
 
-    shapes = {o.name: o.shape for o in traced.outputs}
-    call = Call(name, f"robot {model.name!r}", None, sizes, shapes, lambda: traced, explain)
+    shapes = {output: tuple(shape) for output, shape in facts["shapes"]}
+    call = Call(name, f"robot {model.name!r}", statement, sizes, shapes, build, explain)
     return call
 
 

@@ -215,11 +215,16 @@ class _Walk:
         """A function, method or wrapper of one; False: none of these."""
         if isinstance(x, FunctionType):
             self.add("function", x.__module__, x.__qualname__)
-            if (_root(x) == PACKAGE and not x.__closure__) or _root(x) in FIXED:
+            if _root(x) in FIXED or _root(x) == PACKAGE:
                 self._fixed(x.__module__, x.__name__)
-                return True
-            self._demand_others()
-            self._code(x.__code__, x.__globals__)
+                if _root(x) in FIXED:
+                    return True
+                self._place(x.__code__)
+                if not x.__closure__:
+                    return True
+            else:
+                self._demand_others()
+                self._code(x.__code__, x.__globals__)
             self.visit((x.__defaults__, x.__kwdefaults__))
             for cell in x.__closure__ or ():
                 try:
@@ -295,6 +300,11 @@ class _Walk:
                     self.visit((name, getattr(x, name, None)))
         else:
             raise _Unseen
+
+    def _place(self, code: CodeType) -> None:
+        """Which of the functions of a module it is: those written within one function may have one name."""
+        numbers = [x for x in code.co_consts if type(x) in PLAIN]
+        self.add(code.co_firstlineno, code.co_code, code.co_names, numbers)
 
     def _code(self, code: CodeType, names: dict[str, Any]) -> None:
         """Instructions, constants, and the globals that are named."""

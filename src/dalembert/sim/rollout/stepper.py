@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.execute import Call, Recent, code
-from dalembert.compiler.graph import trace
+from dalembert.compiler.graph import Scalar
+from dalembert.compiler.graph.schedule import depth_first
 from dalembert.contact import candidates
 from dalembert.contact.scene import known_growth
 from dalembert.errors import DalembertError
@@ -168,24 +169,20 @@ def _traced(system: System, method: Integrator, step: float, shown: int, live: L
     """The step of a system; shown: how many of its states come in and go out."""
     model, take, forgotten = system.model, method.fixed_step, np.zeros(system.layout.nz - shown)
 
-    def compute(
-        t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *more: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
         z, values = more[: len(more) - len(live.names)], more[len(more) - len(live.names) :]
-        e = np.concatenate([v, *z, forgotten])
-        q1, e1 = take(live.put(system, values), t[0], t[0].lift(step), q, e, Command.held(tau).flat())
+        (t,), e = q[0].graph.input("t", 1), np.concatenate([v, *z, forgotten])
+        q1, e1 = take(live.put(system, values), t, t.lift(step), q, e, Command.held(tau).flat())
         after = {"q": with_room(system, e, q1, e1), "v": e1[: model.nv]}
-        return after | {"z": e1[model.nv : model.nv + shown]} if shown else after
+        after |= {"z": e1[model.nv : model.nv + shown]} if shown else {}
+        if any(x is t for x in depth_first([x for part in after.values() for x in part if isinstance(x, Scalar)])):
+            raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
+        return after
 
     sizes = {"q": model.nq, "v": model.nv, "tau": system.input_count}
     if shown:
         sizes["z"] = shown
     sizes |= live.sizes
-    if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):
-        raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
-
-    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
-        return compute(tau[:1], q, v, tau, *more)
 
     def unbounded(state: Mapping[str, np.ndarray]) -> str:
         if (words := singular_mass(model, state["q"])) is not None:
@@ -197,7 +194,7 @@ def _traced(system: System, method: Integrator, step: float, shown: int, live: L
             "'implicit-velocity' for stiff damping, float64 for implicit integrators; check=False gives NaN"
         )
 
-    return function_call(model, "stepper", sizes, at_any_time, unbounded)
+    return function_call(model, "stepper", sizes, compute, unbounded)
 
 
 def with_room(system: System, e: np.ndarray, q1: np.ndarray, e1: np.ndarray) -> np.ndarray:
