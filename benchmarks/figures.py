@@ -1,7 +1,7 @@
 """Measure the figures of README.md and docs/performance.md, and save them: `python benchmarks/figures.py [part …]`.
 
-Parts: speed, calls, cold, scenes, robots, first, simulation, swings, quantities; default all. Each is one run of both
-sides and becomes benchmarks/results/PART.json, with the date, the processor, the versions and the load of the machine;
+Parts: speed, calls, reach, cold, scenes, robots, first, simulation, swings, quantities; default all. Each is one run of
+both sides and becomes benchmarks/results/PART.json, with the date, the processor, the versions and the machine's load;
 `python benchmarks/update_readme.py` writes the pages from these files. `--models FOLDER` has go1.xml of MuJoCo
 Menagerie, which "robots" needs. Times are processor time where one thread works, so that other work on the machine
 counts little.
@@ -66,6 +66,13 @@ def calls(options: argparse.Namespace) -> list[dict]:
     import calls as ways
 
     return [row for case in cases.select(["UR5", "ANYmal", "Talos"]) for row in ways.measure(case, 9)]
+
+
+def reach(options: argparse.Namespace) -> list[dict]:
+    """One call of inverse kinematics from a start near a solution."""
+    import calls as ways
+
+    return ways.reach(15)
 
 
 def cold(options: argparse.Namespace) -> list[dict]:
@@ -166,7 +173,9 @@ def quantities(options: argparse.Namespace) -> list[dict]:
     return [row for case in examples() for row in measured.measure(case, 1024, 5)]
 
 
-PARTS = {part.__name__: part for part in (speed, calls, cold, scenes, robots, first, simulation, swings, quantities)}
+PARTS = {
+    part.__name__: part for part in (speed, calls, reach, cold, scenes, robots, first, simulation, swings, quantities)
+}
 
 
 def main() -> None:

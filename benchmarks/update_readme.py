@@ -154,6 +154,31 @@ def calls():
     return table(["µs · times as fast as Pinocchio's call", *robots], rows) + "\n\n" + where(document)
 
 
+def reach():
+    """Inverse kinematics of arms."""
+    document = loaded("reach")
+    rows = [
+        [
+            f"{r['robot']}, `{r['limb']}`" if r["limb"] else r["robot"],
+            micro(r["seconds"]),
+            f"{r['steps']:.1f}",
+            micro(r["Pinocchio"]),
+            f"{r['Pinocchio steps']:.1f}",
+            number(r["Pinocchio"] / r["seconds"]) + "×",
+        ]
+        for r in document["rows"]
+    ]
+    head = [
+        "inverse kinematics from 0.05 rad away, one call, µs",
+        "dalembert",
+        "steps",
+        "Python on Pinocchio",
+        "steps",
+        "×",
+    ]
+    return table(head, rows) + "\n\n" + where(document, "Mean of 20 starts; limits are kept by dalembert alone.")
+
+
 def cold():
     """Calls between other work."""
     document = loaded("cold")
@@ -255,7 +280,9 @@ def quantities():
     return table(head, rows) + "\n\n" + where(document, "One thread.")
 
 
-BLOCKS = {f.__name__: f for f in (summary, beside, speed, calls, cold, scenes, robots, first, simulation, quantities)}
+BLOCKS = {
+    f.__name__: f for f in (summary, beside, speed, calls, reach, cold, scenes, robots, first, simulation, quantities)
+}
 
 
 def written(page):

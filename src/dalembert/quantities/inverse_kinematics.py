@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.compiler.execute import Call, Recent, RecentSame, is_single, one_line, real_array
+from dalembert.compiler.execute import Call, Recent, is_single, one_line, real_array
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms.inverse_kinematics import FAR
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.spatial import se3
+from dalembert.typing import ArrayLike
 
 from .configurations import difference, generator, integrate, normalize
 from .guards import function_call
-from .kinds import Configuration, FrameName, Input, Rows, Tangent, chosen_rows
+from .kinds import Configuration, FrameName, Input, Number, Rows, Tangent, chosen_rows
 from .quantity import Keywords, quantity
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ class InverseKinematicsResult(NamedTuple):
         return one_line(self)
 
 
-@quantity("nq + 6")
+@quantity("nq + 7")
 def inverse_kinematics_descent(
     robot: Robot,
     q: Configuration,
-    target: Annotated[Any, Input(12)],
-    tolerance: Annotated[Any, Input(1)],
-    most: Annotated[Any, Input(1)],
+    target: Annotated[Any, Input(16)],
+    tolerance: Number,
+    most: Number,
     lower: Tangent,
     upper: Tangent,
     mobile: Tangent,
@@ -57,15 +58,16 @@ def inverse_kinematics_descent(
     rows: Rows = None,
     **keywords: Unpack[Keywords],
 ) -> np.ndarray:
-    """[q'; cost; steps; rotation, displacement, gap; slack] (…, nq + 6): the search from q for the target.
+    """[q'; cost; steps; rotation, displacement, gap; slack; flaw] (…, nq + 7): the search from q for the target.
 
-    target: rotation by rows, position. It ends when the errors [rad, m] are within the tolerance (…, 1), at a minimum
-    of the cost, or after `most` (…, 1) steps. lower, upper (…, nv): limits of the coordinates; mobile (…, nv): 1 for
-    those that may move, 0 for the others. slack: least distance to the joints' own limits, 1e300 without.
+    target: a pose by rows. It ends when the errors [rad, m] are within the tolerance (…), at a minimum of the cost, or
+    after `most` (…) steps. lower, upper (…, nv): limits of the coordinates; mobile (…, nv): 1 for those that may move,
+    0 for the others. slack: least distance to the joints' own limits, 1e300 without. flaw: how far the target is from
+    being a pose.
     """
     bounds, chosen = algorithms.Bounds(lower, upper, mobile), chosen_rows("inverse_kinematics", rows)
-    frames = [robot.model.frame(frame)]
-    return algorithms.inverse_kinematics(robot.model, q, target, tolerance[0], most[0], bounds, frames, chosen)
+    frames, targets = [robot.model.frame(frame)], target.reshape(1, 4, 4)
+    return algorithms.inverse_kinematics(robot.model, q, targets, tolerance, most, bounds, frames, chosen)
 
 
 def inverse_kinematics(
@@ -98,6 +100,10 @@ def inverse_kinematics(
     A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
     `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
     """
+    if type(frame) is str and {type(target), type(start)} <= {np.ndarray, list, tuple}:
+        found = _at_once(robot, target, frame, rows, start, joints, limits, tolerance, max_iterations)
+        if found is not None:
+            return found
     frames = [frame] if isinstance(frame, str) else list(frame)
     if not frames:
         raise DalembertError("inverse_kinematics: frame is empty, expected at least one name")
@@ -108,7 +114,7 @@ def inverse_kinematics(
                 f"inverse_kinematics: target has shape {np.shape(target)}, expected (…, {len(frames)}, 4, 4) or "
                 f"(…, {len(frames)}, 3) for {len(frames)} frames"
             )
-        T = T.reshape(*T.shape[:-2], 12 * len(frames))
+        T = T.reshape(*T.shape[:-2], 16 * len(frames))
     if points and rows is None:
         rows = "position"
     chosen = chosen_rows("inverse_kinematics", rows)
@@ -120,7 +126,7 @@ def inverse_kinematics(
         batch = np.broadcast_shapes(batch, first.shape[:-1])
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
     T = np.broadcast_to(T, (*batch, T.shape[-1])).reshape(-1, T.shape[-1])
-    search = _Search(robot, tuple(frames), chosen, joints, limits, tolerance, max_iterations)
+    search = _Search(robot, tuple(frames), chosen, joints, limits, tolerance, max_iterations, is_single(target))
     if rng is not None:
         generator("inverse_kinematics", rng, seed)
     solution = search.run(T, first, starts, lambda: generator("inverse_kinematics", rng, seed))
@@ -131,23 +137,54 @@ def inverse_kinematics(
     return result
 
 
+def _at_once(
+    robot: Robot,
+    target: ArrayLike,
+    frame: str,
+    rows: str | Sequence[int] | None,
+    start: ArrayLike,
+    joints: Sequence[str] | None,
+    limits: bool,
+    tolerance: float,
+    max_iterations: int,
+) -> InverseKinematicsResult | None:
+    """The result for one target of one frame, in float64, if one search from the start finds it."""
+    model = robot.model
+    try:
+        T, q = np.asarray(target), np.asarray(start)
+    except ValueError:
+        return None
+    if T.shape == (3,) and rows is None:
+        X, rows = np.eye(4), "position"
+        X[:3, 3], T = T, X
+    if not (T.shape == (4, 4) and q.ndim == 1 and T.dtype == q.dtype == float):
+        return None
+    try:
+        q = q if model.nq == model.nv else normalize(robot, q)
+        settings = (tolerance, max_iterations, *_range(model, limits, joints))
+        found = inverse_kinematics_descent(robot, q, T.ravel(), *settings, frame, rows)
+    except DalembertError:  # the general way names the argument
+        return None
+    _, steps, rotation, displacement, gap, slack, flaw = found[model.nq :].tolist()
+    if max(rotation, displacement, gap) > tolerance or flaw > se3.ORTHONORMAL:
+        return None
+    slack = slack if slack < FAR else np.inf
+    return InverseKinematicsResult(found[: model.nq].copy(), True, displacement, rotation, int(steps), slack)
+
+
 def _targets(target: Any) -> tuple[np.ndarray, bool]:
-    """Targets (…, 12), rotation by rows and position; and whether only positions were given."""
+    """Poses (…, 16) by rows; and whether only positions were given."""
     what = "expected poses (…, 4, 4) or positions (…, 3)"
     x = real_array("inverse_kinematics: target", target, what).astype(float)
     if not np.all(np.isfinite(x)):
         raise DalembertError("inverse_kinematics: target has entries that are not finite")
     if x.ndim >= 1 and x.shape[-1] == 3:
-        return np.concatenate([np.broadcast_to(np.eye(3).ravel(), (*x.shape[:-1], 9)), x], axis=-1), True
+        X = np.tile(np.eye(4), (*x.shape[:-1], 1, 1))
+        X[..., :3, 3] = x
+        return X.reshape(*x.shape[:-1], 16), True
     if x.ndim < 2 or x.shape[-2:] != (4, 4):
         raise DalembertError(f"inverse_kinematics: target has shape {x.shape}, {what}")
-    slack = (100 if is_single(target) else 1) * se3.ORTHONORMAL
-    if not se3.is_pose(x, slack):
-        raise DalembertError(
-            "inverse_kinematics: target is not a pose: expected a rotation matrix (orthonormal to "
-            f"{slack:g}, right-handed), a position, and the last row 0 0 0 1"
-        )
-    return np.concatenate([x[..., :3, :3].reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False
+    return x.reshape(*x.shape[:-2], 16), False
 
 
 def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: tuple[int, ...]) -> np.ndarray | None:
@@ -190,12 +227,13 @@ def _unreached(
 def _descent(model: Model, frames: tuple[str, ...], rows: tuple[int, ...] | None) -> Call:
     """The search for several frames together, compiled; that of an earlier call if there was one."""
     nv = model.nv
-    sizes = {"q": model.nq, "target": 12 * len(frames), "tolerance": 1, "most": 1}
+    sizes = {"q": model.nq, "target": 16 * len(frames), "tolerance": 1, "most": 1}
     sizes |= {"lower": nv, "upper": nv, "mobile": nv}
 
     def compute(q: Any, target: Any, tolerance: Any, most: Any, lower: Any, upper: Any, mobile: Any) -> np.ndarray:
         bounds, places = algorithms.Bounds(lower, upper, mobile), [model.frame(name) for name in frames]
-        return algorithms.inverse_kinematics(model, q, target, tolerance[0], most[0], bounds, places, rows)
+        targets = target.reshape(-1, 4, 4)
+        return algorithms.inverse_kinematics(model, q, targets, tolerance[0], most[0], bounds, places, rows)
 
     return _several.get((model, frames, rows), lambda: function_call(model, "inverse_kinematics", sizes, compute))
 
@@ -203,11 +241,11 @@ def _descent(model: Model, frames: tuple[str, ...], rows: tuple[int, ...] | None
 _several = Recent(32)
 
 
-COST, STEPS, ROTATION, DISPLACEMENT, GAP, SLACK = range(6)  # columns of `_Solution.numbers`
+COST, STEPS, ROTATION, DISPLACEMENT, GAP, SLACK, FLAW = range(7)  # columns of `_Solution.numbers`
 
 
 class _Solution(NamedTuple):
-    """Configurations (n, nq) and what the search says of them (n, 6)."""
+    """Configurations (n, nq) and what the search says of them (n, 7)."""
 
     q: np.ndarray
     numbers: np.ndarray
@@ -225,16 +263,12 @@ class _Search:
         limits: bool,
         tolerance: float,
         max_iterations: int,
+        single: bool,
     ) -> None:
         self.robot, self.model, self.tolerance = robot, robot.model, tolerance
-        lower, upper, mobile = _ranges.get((robot.model,), lambda: _limits(robot.model))
-        if joints is not None:
-            mobile = np.zeros(robot.model.nv)
-            for name in joints:
-                mobile[robot.model.joint(name).v] = 1.0
-        self.mobile = mobile
-        bounds = (lower, upper) if limits else (np.full(robot.model.nv, -np.inf), np.full(robot.model.nv, np.inf))
-        self.settings = (np.array([tolerance], float), np.array([max_iterations], float), *bounds, mobile)
+        self.orthonormal = (100 if single else 1) * se3.ORTHONORMAL
+        lower, upper, self.mobile = _range(robot.model, limits, joints)
+        self.settings = (float(tolerance), float(max_iterations), lower, upper, self.mobile)
         if len(frames) == 1:
             self.descent = partial(inverse_kinematics_descent, robot, frame=frames[0], rows=rows, check=False)
         else:
@@ -247,9 +281,9 @@ class _Search:
     def run(
         self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Callable[[], np.random.Generator]
     ) -> _Solution:
-        """The best of several starts for each target (n, 12 k), in waves of 1, 2, 4 …, until it is reached."""
+        """The best of several starts for each target (n, 16 k), in waves of 1, 2, 4 …, until it is reached."""
         n, nq, tried, draws = len(target), self.model.nq, 0, None
-        best = _Solution(np.zeros((n, nq)), np.full((n, 6), np.inf))
+        best = _Solution(np.zeros((n, nq)), np.full((n, 7), np.inf))
         if first is not None:
             best, tried = self._descend(first, target), 1
         open_ = np.flatnonzero(~self.reached(best.numbers))
@@ -273,20 +307,32 @@ class _Search:
         return integrate(self.robot, first[:, None], self.mobile * difference(self.robot, first[:, None], drawn))
 
     def _descend(self, q: np.ndarray, target: np.ndarray) -> _Solution:
-        """Levenberg-Marquardt from every q (n, nq) to its target (n, 12 k)."""
+        """Levenberg-Marquardt from every q (n, nq) to its target (n, 16 k)."""
         found = self.descent(q, target, *self.settings)
+        if np.any(found[:, self.model.nq + FLAW] > self.orthonormal):
+            raise DalembertError(
+                "inverse_kinematics: target is not a pose: expected a rotation matrix (orthonormal to "
+                f"{self.orthonormal:g}, right-handed), a position, and the last row 0 0 0 1"
+            )
         return _Solution(found[:, : self.model.nq].copy(), found[:, self.model.nq :])
 
 
-_ranges = RecentSame(32)
+_ranges = Recent(32)
 
 
-def _limits(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Limits (nv,) of the coordinates, infinite for quaternion joints; and that all of them may move."""
-    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    for body in model.bodies:
-        for i, k, _ in body.joint.lines:
-            place = body.v.start + k
-            lower[place] = max(lower[place], body.joint.lower[i])
-            upper[place] = min(upper[place], body.joint.upper[i])
-    return lower, upper, np.ones(model.nv)
+def _range(model: Model, limits: bool, joints: Sequence[str] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Limits (nv,) of the coordinates, `FAR` for quaternion joints or all; 1 for those of the joints, default all."""
+
+    def prepare() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        lower, upper, mobile = np.full(model.nv, -FAR), np.full(model.nv, FAR), np.full(model.nv, float(names is None))
+        for body in model.bodies if limits else ():
+            for i, k, _ in body.joint.lines:
+                place = body.v.start + k
+                lower[place] = max(lower[place], body.joint.lower[i])
+                upper[place] = min(upper[place], body.joint.upper[i])
+        for name in names or ():
+            mobile[model.joint(name).v] = 1.0
+        return lower, upper, mobile
+
+    names = None if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    return _ranges.get((model, bool(limits), names), prepare)

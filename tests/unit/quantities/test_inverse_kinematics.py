@@ -176,6 +176,28 @@ def test_only_the_named_joints_move():
         robot.inverse_kinematics(foot, "RL_foot", joints=leg)
 
 
+def test_one_target_gives_the_same_however_it_is_written(ur5):
+    """Arrays, lists and strided arrays of one target take a short way; batches the general one."""
+    q = ur5.random(np.random.default_rng(3))
+    T, start = ur5.pose(q, "tool0"), q + 0.05
+    usual = ur5.inverse_kinematics(T, "tool0", start=start)
+    strided = np.zeros((4, 8))[:, ::2]
+    strided[...] = T
+    everything = [joint.name for joint in ur5.joints]
+    for target, begin, keywords in (
+        (T[None], start[None], {}),
+        (T.tolist(), start.tolist(), {}),
+        (strided, start, {}),
+        (T, start, {"joints": everything, "rows": range(6)}),
+    ):
+        other = ur5.inverse_kinematics(target, "tool0", start=begin, **keywords)
+        assert np.array_equal(np.ravel(other.q), usual.q) and np.all(other.success)
+        for mine, theirs in zip(usual[2:], other[2:], strict=True):
+            assert mine == np.squeeze(theirs)
+    place = ur5.inverse_kinematics(T[:3, 3], "tool0", start=start)
+    assert np.array_equal(place.q, ur5.inverse_kinematics(T[None, :3, 3], "tool0", start=start).q[0])
+
+
 def test_rows_ask_for_part_of_the_pose(ur5):
     T = ur5.pose(ur5.random(np.random.default_rng(5)), "tool0")
     turned = ur5.inverse_kinematics(T, "tool0", rows="orientation")

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.linear import factor
+from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, minimum, repeat, sqrt, where
 from dalembert.model import Body, Frame, Model
-from dalembert.spatial import so3
+from dalembert.spatial import cross, so3
 
 from .configuration import integrate
 from .constraints import constraint_count, constraints
@@ -38,16 +39,16 @@ class Bounds(NamedTuple):
     mobile: np.ndarray
 
 
-def pose_error(model: Model, q: np.ndarray, frames: Sequence[Frame], target: np.ndarray) -> np.ndarray:
+def pose_error(model: Model, q: np.ndarray, frames: Sequence[Frame], targets: np.ndarray) -> np.ndarray:
     """[θ; d] (6,) of each frame: rotation vector [rad] and displacement [m] that bring it to its target; then loops.
 
-    q (nq,); target (12 k,): of each frame the rows of the target's rotation matrix, then its position. In world axes.
-    After the 6 k numbers of the frames come the nc that are missing for closed loops [m or rad].
+    q (nq,); targets (k, 4, 4): a pose for each frame. In world axes. After the 6 k numbers of the frames come the nc
+    that are missing for closed loops [m or rad].
     """
     errors = []
-    for k, frame in enumerate(frames):
-        X, wanted = frame_pose(model, q, frame), target[12 * k : 12 * k + 12]
-        errors += [so3.log(wanted[:9].reshape(3, 3) @ X.R.T), wanted[9:] - X.p]
+    for frame, target in zip(frames, targets, strict=True):
+        X = frame_pose(model, q, frame)
+        errors += [so3.log(target[:3, :3] @ X.R.T), target[:3, 3] - X.p]
     if model.closures:
         errors.append(-constraints(model, q, np.zeros(model.nv)).residual)
     return np.concatenate(errors)
@@ -62,25 +63,25 @@ def reach(model: Model, frame: Frame) -> float:
 def inverse_kinematics(
     model: Model,
     q: np.ndarray,
-    target: np.ndarray,
+    targets: np.ndarray,
     tolerance: Any,
     most: Any,
     bounds: Bounds,
     frames: Sequence[Frame],
     rows: tuple[int, ...] | None = None,
 ) -> np.ndarray:
-    """[q'; cost; steps; errors; slack] (nq + 6,): Levenberg-Marquardt from q to the targets.
+    """[q'; cost; steps; errors; slack; flaw] (nq + 7,): Levenberg-Marquardt from q to the targets.
 
-    q (nq,), target as in `pose_error`. cost: weighted square of the error; errors: the largest rotation [rad] and
+    q (nq,), targets as in `pose_error`. cost: weighted square of the error; errors: the largest rotation [rad] and
     displacement [m] of a frame, of the given rows, and the largest gap of a loop [m or rad]; slack: least distance of a
-    coordinate to its own limits [rad or m]. It ends where the errors are within the tolerance, where no step leads
-    downhill, or after `most` steps.
+    coordinate to its own limits [rad or m]; flaw: how far the targets are from being poses. It ends where the errors
+    are within the tolerance, where no step leads downhill, or after `most` steps.
     """
     weight = error_weights(model, frames, rows)
 
     def step(q: Any, error: Any, cost: Any, damping: Any, steps: Any, done: Any) -> dict[str, Any]:
-        moved = _step(model, q, target, damping, bounds, frames, weight)
-        left = pose_error(model, moved, frames, target)
+        moved = _step(model, q, targets, damping, bounds, frames, weight)
+        left = pose_error(model, moved, frames, targets)
         weighted = weight * left
         size = weighted @ weighted
         better = size < cost
@@ -99,11 +100,19 @@ def inverse_kinematics(
         }
 
     zero = 0.0 * tolerance
-    error = pose_error(model, q, frames, target)  # where no step is allowed, that of the start
+    error = pose_error(model, q, frames, targets)  # where no step is allowed, that of the start
     begin = {"q": q, "error": error, "cost": zero + FAR, "damping": zero + DAMPING}
     end = repeat(step, PASSES, begin | {"steps": zero, "done": where(most < 1.0, 1.0, zero)}, settled="done")
     errors = [zero + x for x in _largest(end["error"], weight, len(frames))]
-    return np.concatenate([end["q"], [end["cost"], end["steps"], *errors, zero + _slack(model, end["q"])]])
+    flaw = reduce(maximum, map(_flaw, targets))
+    return np.concatenate([end["q"], [end["cost"], end["steps"], *errors, zero + _slack(model, end["q"]), zero + flaw]])
+
+
+def _flaw(X: np.ndarray) -> Any:
+    """Largest departure of X (4, 4) from a pose: RᵀR = 1, the last row 0 0 0 1; at least 1 if left-handed."""
+    R = X[:3, :3]
+    off = [*(R.T @ R - np.eye(3))[np.triu_indices(3)], *(X[3] - np.eye(4)[3])]
+    return reduce(maximum, [absolute(x) for x in off], where(R[:, 0] @ cross(R[:, 1], R[:, 2]) > 0.0, 0.0, 1.0))
 
 
 def _slack(model: Model, q: np.ndarray) -> Any:
@@ -132,7 +141,7 @@ def _largest(error: np.ndarray, weight: np.ndarray, frames: int) -> tuple[Any, A
 def _step(
     model: Model,
     q: np.ndarray,
-    target: np.ndarray,
+    targets: np.ndarray,
     damping: Any,
     bounds: Bounds,
     frames: Sequence[Frame],
@@ -149,7 +158,7 @@ def _step(
     if model.closures:
         parts.append(constraints(model, q, np.zeros(model.nv)).J)
     weight = weight[chosen]
-    e = weight * pose_error(model, q, frames, target)[chosen]
+    e = weight * pose_error(model, q, frames, targets)[chosen]
     J = weight[:, None] * np.concatenate(parts)[chosen] * bounds.mobile
     J = J * _movable(model, q, J.T @ e, bounds)
     A = J @ J.T
