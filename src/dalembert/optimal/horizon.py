@@ -131,7 +131,6 @@ class Horizon:
         for name, kept, rates in zip(("nodes", "end"), solver.constraints, solver.rates_by_part, strict=True):
             if kept.rows.rows:
                 kernels[f"rates of {name}"], reach[name] = rates, kept.rates["reach"]
-                cells["largest"] = np.zeros(2)
         requests = [self.q, self.v, *(solver.parameters[name] for name in each)]
         pieces = {
             "memory in": self.carried(0),

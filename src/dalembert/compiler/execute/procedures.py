@@ -6,15 +6,12 @@ import ctypes
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-F32: TypeAlias = np.ndarray  # words for the arguments of procedures: arrays of numbers of a kind
-F64: TypeAlias = np.ndarray
-I32: TypeAlias = np.ndarray
-I64: TypeAlias = np.ndarray
-U8: TypeAlias = np.ndarray
+from dalembert.compiler.backends.llvm.procedure_values import F32, F64, I32, I64, U8  # noqa: F401 for callers
+
 KINDS = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64, "U8": np.uint8}
 NUMBERS = {"int": ctypes.c_int64, "float": ctypes.c_double}
 _lock = threading.Lock()

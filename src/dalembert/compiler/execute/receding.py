@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dalembert.compiler.backends.llvm import fastcall
-from dalembert.compiler.backends.llvm.stages_receding import KERNELS, SLOTS
+from dalembert.compiler.backends.llvm.stages_calls import KERNELS, SLOTS
 
 from .host import Bound
 from .stages import Direction, Evaluation
@@ -26,8 +26,8 @@ class RecedingSteps:
 
     evaluations: from the first trajectory into the second, and back. kernels: "measure" (the change of the first
     state), "control" (the replies) and with constraints "rates of nodes", "rates of end", each for both
-    trajectories. cells: "length" (2,), "is_first" (1,), "barrier" (1,), and with constraints "largest" (2,). reach:
-    "nodes" (n, 2), "end" (1, 2), as the rates leave them.
+    trajectories. cells: "length" (2,), "is_first" (1,), "barrier" (1,). reach: with constraints "nodes" (n, 2), "end"
+    (1, 2), as the rates leave them.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ def _engine(layout: StageLayout, step: float, measures: int) -> Any:
             entry = cache.read(name)
             if entry is None:
                 with Progress("compiling the stages of an optimal control problem"):
-                    entry = cache.CacheEntry(target.compile_object(stages.module(layout, step, measures)), {})
+                    entry = cache.CacheEntry(stages.compiled(layout, step, measures), {})
                 cache.write(name, entry)
             _engines[identity] = target.load_object(entry.code)
         return _engines[identity]
@@ -161,7 +161,7 @@ class FullSteps:
         nothing: float,
     ) -> None:
         self._kept, self.last = (direction, evaluations, length), last
-        self._numbers = np.array([0.0, 0.0, 0.0, 0.0, armijo, noise, nothing])  # see backends/llvm/stages_calls.NEWTON
+        self._numbers = np.array([0.0, 0.0, 0.0, 0.0, armijo, noise, nothing])  # see backends/llvm/stages_calls.newton
         tables = [ctypes.addressof(x) for x in (direction.table, *(e.table for e in (*evaluations, *last)))]
         self._table, self._stages = _table([*tables, length, self._numbers]), direction.stages
         code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, *[_NUMBER] * 3, _FLOAT)

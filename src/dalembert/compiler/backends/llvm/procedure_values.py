@@ -5,14 +5,22 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from dalembert.errors import DalembertError
 
 from .ir import literal
 
-ARRAYS = {"F32": "float", "F64": "double", "I32": "i32", "I64": "i64", "U8": "i8"}  # types of elements
+F32: TypeAlias = np.ndarray  # words for the arguments of procedures: arrays of numbers of a kind
+F64: TypeAlias = np.ndarray
+I32: TypeAlias = np.ndarray
+I64: TypeAlias = np.ndarray
+U8: TypeAlias = np.ndarray
+PTR: TypeAlias = Any  # an array of addresses
+ARRAYS = {"F32": "float", "F64": "double", "I32": "i32", "I64": "i64", "U8": "i8", "PTR": "ptr"}  # types of elements
 NUMBERS = {"int": "i64", "float": "double"}
 FLAGS = "contract nsz arcp"
 FLOATS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
@@ -24,6 +32,15 @@ ORDER = {
     ast.Lt: ("olt", "slt"), ast.LtE: ("ole", "sle"), ast.Gt: ("ogt", "sgt"), ast.GtE: ("oge", "sge"),
     ast.Eq: ("oeq", "eq"), ast.NotEq: ("une", "ne"),
 }  # fmt: skip
+
+
+class External(NamedTuple):
+    """Code outside that procedures call: the type of its result, "" for none, and the call in IR."""
+
+    result: str
+    form: str
+
+
 Value = tuple[str, str]  # its type ("i64", "double", "i1", or "F32" … of arrays) and its name in the IR
 
 
@@ -37,12 +54,20 @@ def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
 class Expressions:
     """Writes variables and expressions of one function."""
 
-    def __init__(self, function: Callable[..., Any], callee: Callable[[Callable[..., Any]], list[str]]) -> None:
-        """callee: writes another function, and gives the types of its results."""
-        self.function, self.callee = function, callee
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        callee: Callable[[Callable[..., Any]], list[str]],
+        constants: Mapping[str, float],
+        parts: dict[str, str],
+    ) -> None:
+        """callee: writes another function, and gives the types of its results. parts: of the module, by name."""
+        self.function, self.callee, self.parts = function, callee, parts
+        self.constants = dict(vars(inspect.getmodule(function)), **constants)
         self.lines: list[str] = []
         self.variables: dict[str, Value] = {}  # type and address of each local variable
         self.arguments: dict[str, str] = {}
+        self.arrays: dict[str, str] = {}  # kinds of arrays: of arguments, and of variables that point to some
         self.names = iter(range(1 << 30))
 
     def refuse(self, node: ast.AST, what: str) -> DalembertError:
@@ -113,25 +138,27 @@ class Expressions:
             return type, self.op(f"load {type}, ptr {place}")
         if node.id in self.arguments:
             return self.arguments[node.id], f"%arg.{node.id}"
-        constant = inspect.getmodule(self.function).__dict__.get(node.id)
-        return self.get_Constant(ast.copy_location(ast.Constant(constant), node))
+        return self.get_Constant(ast.copy_location(ast.Constant(self.constants.get(node.id)), node))
 
     def get_Subscript(self, node: ast.Subscript) -> Value:
         element, place = self.element(node)
+        if isinstance(node.slice, ast.Slice):
+            return "ptr", place
         name = self.op(f"load {element}, ptr {place}")
-        if element in ("double", "i64"):
+        if element in ("double", "i64", "ptr"):
             return element, name
         if element == "float":
             return "double", self.op(f"fpext float {name} to double")
         return "i64", self.op(f"{'zext' if element == 'i8' else 'sext'} {element} {name} to i64")
 
     def element(self, node: ast.Subscript) -> tuple[str, str]:
-        """Type and address of an element of an array."""
-        word = self.arguments.get(getattr(node.value, "id", ""), "")
-        if word not in ARRAYS:
+        """Type and address of an element of an array; of `x[k:]` the first one."""
+        word = self.arrays.get(getattr(node.value, "id", ""), "")
+        place = node.slice.lower if isinstance(node.slice, ast.Slice) else node.slice
+        if not word or place is None:
             raise self.refuse(node, "an index of anything but an array")
-        index, name = self.integer(node.slice), getattr(node.value, "id", "")
-        return ARRAYS[word], self.op(f"getelementptr {ARRAYS[word]}, ptr %arg.{name}, i64 {index}")
+        index, base = self.integer(place), self.value(node.value)[1]
+        return ARRAYS[word], self.op(f"getelementptr {ARRAYS[word]}, ptr {base}, i64 {index}")
 
     def get_BinOp(self, node: ast.BinOp) -> Value:
         left, right = self.value(node.left), self.value(node.right)
@@ -205,7 +232,16 @@ class Expressions:
                 order = ORDER[ast.Lt if word == "min" else ast.Gt]
                 whole = self.chosen(self.compared(other, whole, *order), other, whole)
             return [whole[0]], whole[1]
-        function = inspect.getmodule(self.function).__dict__.get(word)
+        function = self.constants.get(word)
+        if isinstance(function, External):
+            called = f"{function.result or 'void'} {function.form}"
+            if function.form.startswith("@"):
+                self.parts[word] = "declare " + called.replace("{}", "")
+            called = "call " + called.format(*(name for _, name in values))
+            if not function.result:
+                self.do(called)
+                return [], ""
+            return [function.result], self.op(called)
         if not callable(function):
             raise self.refuse(node, f"the call of {word or 'this'}")
         kinds = self.callee(function)

@@ -1,11 +1,13 @@
 """Loops over arrays, written as plain Python functions → LLVM IR: for what no expression graph can state.
 
-A procedure takes arrays (F32, F64, I32, I64, U8: flat, and not checked for their ends) and numbers (int, float), and
-writes into the arrays. It may hold: assignments, also of several names at once; `for … in range(…)`, `while`, `if`,
-`break`, `continue`; arithmetic, comparisons, `and`, `or`, `not` (both sides are computed), `a if c else b` (likewise);
-`int`, `float`, `abs`, `min`, `max`, `sqrt`, `floor`; constants of its module; and calls of other such functions, which
-return a number or several. All numbers are computed as 64-bit integers or doubles (so is `floor`: write int(floor(x))
-for an index). Python itself runs the same text, slowly: that is its meaning.
+A procedure takes arrays (F32, F64, I32, I64, U8, PTR of addresses: flat, and not checked for their ends) and numbers
+(int, float), and writes into the arrays. `x: F64 = table[k]` names the array at an address; `x[k:]` is an array's part
+from k on. It may hold: assignments, also of several names at once; `for … in range(…)`, `while`, `if`, `break`,
+`continue`; arithmetic, comparisons, `and`, `or`, `not` (both sides are computed), `a if c else b` (likewise); `int`,
+`float`, `abs`, `min`, `max`, `sqrt`, `floor`; constants of its module; and calls of other such functions, which return
+a number or several, and of `External` code. All numbers are computed as 64-bit integers or doubles (so is `floor`:
+write int(floor(x)) for an index). Python itself runs the same text, slowly, but for addresses and external code:
+that is its meaning.
 """
 
 from __future__ import annotations
@@ -26,20 +28,14 @@ def compiled(functions: Sequence[Callable[..., Any]]) -> bytes:
     program = Program()
     for function in functions:
         program.add(function, "")
-    to = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
-    )
-    with llvm.create_context() as context, llvm.parse_assembly(program.text(), context=context) as module:
-        module.verify()
-        passes = llvm.create_pass_builder(to, llvm.create_pipeline_tuning_options(speed_level=2))
-        passes.getModulePassManager().run(module, passes)
-        return to.emit_object(module)
+    return program.compiled()
 
 
 class Program:
-    """The functions of one module of IR."""
+    """The functions of one module of IR. constants: take the place of constants of the functions' module."""
 
-    def __init__(self) -> None:
+    def __init__(self, **constants: float) -> None:
+        self.constants = constants
         self.parts: dict[str, str] = {
             name: f"declare double @llvm.{name}.f64(double)" for name in ("sqrt", "floor", "fabs")
         }
@@ -54,15 +50,26 @@ class Program:
             self.parts[name] = body.text(kind)
         return self.results[name]
 
-    def text(self) -> str:
-        return "\n".join(self.parts.values()) + "\n"
+    def compiled(self, external: str = "") -> bytes:
+        """Optimised object code for this host; external: IR that its functions call, which is final."""
+        to = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
+        )
+        text = "\n".join(self.parts.values()) + "\n"
+        with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+            module.verify()
+            passes = llvm.create_pass_builder(to, llvm.create_pipeline_tuning_options(speed_level=2))
+            passes.getModulePassManager().run(module, passes)
+            if external:
+                module.link_in(llvm.parse_assembly(external, context=context))
+            return to.emit_object(module)
 
 
 class Body(Expressions):
     """One function while it is written."""
 
     def __init__(self, program: Program, function: Callable[..., Any]) -> None:
-        super().__init__(function, program.add)
+        super().__init__(function, program.add, program.constants, program.parts)
         self.results: list[str] = []
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` go
         tree = parsed(function)
@@ -74,6 +81,8 @@ class Body(Expressions):
         for name, word in self.arguments.items():
             if word in NUMBERS:
                 self.store(name, (NUMBERS[word], f"%arg.{name}"))
+            else:
+                self.arrays[name] = word
         self.block(tree.body)
 
     def text(self, kind: str) -> str:
@@ -129,7 +138,11 @@ class Body(Expressions):
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
         assert node.value is not None
-        self.assign(node.target, self.value(node.value))
+        value, word = self.value(node.value), getattr(node.annotation, "id", "")
+        if word in ARRAYS and isinstance(node.target, ast.Name):
+            self.arrays[node.target.id] = word
+            value = "ptr", value[1]
+        self.assign(node.target, value)
 
     def do_Return(self, node: ast.Return) -> None:
         if node.value is None:

@@ -1,8 +1,7 @@
 """Linear-quadratic problems in stages as LLVM IR: the backward recursion of Riccati and the sweep forward.
 
 The columns of a row are SIMD lanes (see `linear.stages`), so that a product of matrices is broadcasts of one factor's
-numbers, which come free from memory, times rows of the other. A third function evaluates all stages: it calls the
-batch kernel of the stages and that of the end, and sums what they measure.
+numbers, which come free from memory, times rows of the other. What calls these two is in `stages_calls`.
 """
 
 from __future__ import annotations
@@ -12,22 +11,21 @@ from itertools import accumulate
 
 from dalembert.linear.stages import LANES, StageLayout
 
+from . import stages_calls
 from .ir import Module
-from .stages_calls import NEWTON, direction, evaluate
 from .stages_chain import Chain
-from .stages_receding import recede
 from .stages_writer import VECTOR, StageWriter
 from .tiles import shuffle
 
 MIRRORED = 4  # every so many stages, a power of two, V is made symmetric
 
 
-def module(layout: StageLayout, step: float, measures: int) -> str:
-    """IR of `direction`, `evaluate`, `newton` and `recede`. step [s]: between stages, of a layout of two parts."""
+def compiled(layout: StageLayout, step: float, measures: int) -> bytes:
+    """Object code of the stages and their callers. step [s]: between stages, of a layout of two parts."""
     text = Module()
     _Backward(text, layout, step).define()
     _Forward(text, layout, step).define()
-    return text.text() + direction() + evaluate(measures) + NEWTON + recede()
+    return stages_calls.compiled(text.text(), measures)
 
 
 class _Backward(StageWriter):

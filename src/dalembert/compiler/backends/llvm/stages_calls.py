@@ -1,201 +1,198 @@
-"""Compiled callers of the stages: both directions, all kernels with the sums of their measures, full Newton steps."""
+"""Callers of the stages: a direction, all kernels with the sums of their measures, Newton steps, receding horizons.
+
+Procedures (see `procedures`) of tables of addresses, so that a call from Python takes one argument for all arrays. The
+slots of the tables are named here; `execute.stages` and `execute.receding` fill them.
+"""
 
 from __future__ import annotations
 
+from typing import Any
 
-def direction() -> str:
-    """Both ways in one call. table: quadratic, transition, end, value, gains, first, states, controls, result."""
-    names = ("quadratic", "transition", "end", "value", "gains", "first", "states", "controls", "result")
-    loads = "\n".join(
-        f"  %p{k} = getelementptr ptr, ptr %table, i64 {k}\n  %{name} = load ptr, ptr %p{k}"
-        for k, name in enumerate(names)
-    )
-    return f"""
-define void @direction(ptr %table, double %damping, i64 %count) nounwind {{
-{loads}
-  call void @backward(ptr %quadratic, ptr %transition, ptr %end, ptr %value, ptr %gains, double %damping, i64 %count,
-                      ptr %result)
-  call void @forward(ptr %gains, ptr %transition, ptr %first, ptr %states, ptr %controls, i64 %count)
-  ret void
-}}
-"""
+from .procedure_values import F64, I64, PTR, External
+from .procedures import Program
+
+INFINITE = float("inf")
+
+backward: Any = External("", "@backward(ptr {}, ptr {}, ptr {}, ptr {}, ptr {}, double {}, i64 {}, ptr {})")
+forward: Any = External("", "@forward(ptr {}, ptr {}, ptr {}, ptr {}, ptr {}, i64 {})")
+kernel: Any = External("i64", "{}(ptr {}, ptr {}, ptr {}, i64 0, i64 {}, i64 1)")
+
+# table of `direction`
+QUADRATIC, TRANSITION, END, VALUE, GAINS, FIRST, STATES, CONTROLS, RESULT = range(9)
+
+# table of `evaluate`; behind it for each kernel its code, inputs, strides, outputs and number of rows, then a null
+AT_STAGES, AT_END, SUMS, KERNELS_AT = range(4)
+MEASURES = 0  # numbers in a row of measures: each problem has its own
+
+# table of `newton`: tables of `direction`; of `evaluate` from the first trajectory into the second and back; of the
+# last evaluation, without slopes, there and back; lengths (2,), which all of them read; numbers
+OF_DIRECTION, OF_EVALUATION, OF_LAST, LENGTHS, NUMBERS = 0, 1, 3, 5, 6
+COST, GAIN, FLOOR, SETTLED, ARMIJO, NOISE, NOTHING = range(7)
+
+# table of `recede`: tables of `direction` and of both `evaluate`; cells; (rows, 2) of reaches, null without
+# constraints; numbers of rows; lists of (address, size), ended by a null; kernels, each for both trajectories, null
+# where absent
+SLOTS = (
+    *("stages", "there", "back", "length", "is_first", "barrier", "reach of nodes", "reach of end"),
+    *("widths", "memory in", "memory out", "requests", "replies"),
+)
+ITERATED, THERE, BACK, LENGTH, IS_FIRST, BARRIER, REACH, REACH_OF_END = range(8)
+WIDTHS, MEMORY_IN, MEMORY_OUT, REQUESTS, REPLIES, MEASURE = range(8, 14)
+KERNELS = ("measure", "rates of nodes", "rates of end", "control")
+RATES, RATES_OF_END, CONTROL = MEASURE + 8, MEASURE + 16, MEASURE + 24
 
 
-SUMS_AT = 2  # where the table of `evaluate` has the address of its sums
+def compiled(stages: str, measures: int) -> bytes:
+    """Object code of `direction`, `evaluate`, `newton` and `recede`; stages: IR of `backward` and `forward`."""
+    program = Program(MEASURES=measures)
+    for function in (direction, evaluate, newton, recede):
+        program.add(function, "")
+    return program.compiled(stages)
 
 
-def evaluate(measures: int) -> str:
-    """All stages and the end; sums (measures,) of their measures, one row of which each has written.
+def direction(table: PTR, damping: float, count: int):
+    """Both ways: gains from the end to the first stage, then states and controls from there on."""
+    quadratic, transition, gains = table[QUADRATIC], table[TRANSITION], table[GAINS]
+    backward(quadratic, transition, table[END], table[VALUE], gains, damping, count, table[RESULT])
+    forward(gains, transition, table[FIRST], table[STATES], table[CONTROLS], count)
 
-    table: measures of the stages, of the end, sums; then for each kernel its code, inputs, strides, outputs and number
-    of rows, and a null behind the last.
+
+def evaluate(table: PTR, count: int):
+    """All stages and the end, and the sums of the measures that each has written; returns the status of the kernels."""
+    words: I64 = table
+    status, at = 0, KERNELS_AT
+    while words[at] != 0:
+        status = status | kernel(table[at], table[at + 1], table[at + 2], table[at + 3], words[at + 4])
+        at = at + 5
+    summed(table[AT_STAGES], table[AT_END], table[SUMS], count)
+    return status
+
+
+def summed(stages: F64, end: F64, sums: F64, count: int):
+    """Sums over the rows of the stages and that of the end."""
+    for j in range(MEASURES):
+        sums[j] = end[j]
+    for k in range(count):
+        for j in range(MEASURES):
+            sums[j] = sums[j] + stages[k * MEASURES + j]
+
+
+def newton(table: PTR, side: int, most: int, count: int, tolerance: float):
+    """Full steps of Newton's method as long as each lowers the cost enough; returns how many.
+
+    side: the trajectory to begin from; below 0 the models of the first one are evaluated before, into the second.
+    numbers: COST; GAIN, the decrease that the last model promised, twice; FLOOR, the least decrease that counts;
+    SETTLED, 1 if the model promised no more than that, or than `tolerance` times the cost; ARMIJO, NOISE, NOTHING:
+    parts of the promised decrease that must come true, of the cost that rounding may add, and of the first cost, or of
+    1, below which costs count as none.
     """
-    each = range(measures)
-    starts = "\n".join(
-        f"  %e{k} = getelementptr double, ptr %at_end, i64 {k}\n  %x{k} = load double, ptr %e{k}" for k in each
-    )
-    sums = "\n".join(f"  %s{k} = phi double [ %x{k}, %measured ], [ %t{k}, %each ]" for k in each)
-    adds = "\n".join(
-        f"  %q{k} = getelementptr double, ptr %row, i64 {k}\n  %y{k} = load double, ptr %q{k}\n"
-        f"  %t{k} = fadd double %s{k}, %y{k}"
-        for k in each
-    )
-    stores = "\n".join(
-        f"  %o{k} = getelementptr double, ptr %sums, i64 {k}\n  store double %t{k}, ptr %o{k}" for k in each
-    )
-    return f"""
-define i64 @evaluate(ptr %table, i64 %count) nounwind {{
-entry:
-  %end_slot = getelementptr ptr, ptr %table, i64 1
-  %sums_slot = getelementptr ptr, ptr %table, i64 {SUMS_AT}
-  %first_kernel = getelementptr ptr, ptr %table, i64 {SUMS_AT + 1}
-  %at_stages = load ptr, ptr %table
-  %at_end = load ptr, ptr %end_slot
-  %sums = load ptr, ptr %sums_slot
-  br label %kernel
-kernel:
-  %at = phi ptr [ %first_kernel, %entry ], [ %next_kernel, %run ]
-  %status = phi i64 [ 0, %entry ], [ %statuses, %run ]
-  %code = load ptr, ptr %at
-  %over = icmp eq ptr %code, null
-  br i1 %over, label %measured, label %run
-run:
-  %inputs_at = getelementptr ptr, ptr %at, i64 1
-  %strides_at = getelementptr ptr, ptr %at, i64 2
-  %outputs_at = getelementptr ptr, ptr %at, i64 3
-  %rows_at = getelementptr ptr, ptr %at, i64 4
-  %inputs = load ptr, ptr %inputs_at
-  %strides = load ptr, ptr %strides_at
-  %outputs = load ptr, ptr %outputs_at
-  %rows = load i64, ptr %rows_at
-  %one = call i64 %code(ptr %inputs, ptr %strides, ptr %outputs, i64 0, i64 %rows, i64 1)
-  %statuses = or i64 %status, %one
-  %next_kernel = getelementptr ptr, ptr %at, i64 5
-  br label %kernel
-measured:
-{starts}
-  br label %each
-each:
-  %k = phi i64 [ 0, %measured ], [ %next, %each ]
-{sums}
-  %place = mul i64 %k, {measures}
-  %row = getelementptr double, ptr %at_stages, i64 %place
-{adds}
-  %next = add i64 %k, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %each, label %done
-done:
-{stores}
-  ret i64 %status
-}}
-"""
+    stages: PTR = table[OF_DIRECTION]
+    length: F64 = table[LENGTHS]
+    numbers: F64 = table[NUMBERS]
+    result: F64 = stages[RESULT]
+    numbers[SETTLED] = 0.0
+    if side < 0:
+        length[0], length[1], side = 0.0, 0.0, 1
+        evaluation: PTR = table[OF_EVALUATION]
+        evaluate(evaluation, count)
+        sums: F64 = evaluation[SUMS]
+        numbers[COST] = sums[0]
+        numbers[FLOOR] = tolerance * numbers[NOTHING] * max(abs(sums[0]), 1.0)
+        if not abs(sums[0]) < INFINITE:
+            return 0
+    length[0], length[1] = 1.0, 1.0
+    taken, cost, goes_on = 0, numbers[COST], most > 0
+    while goes_on and taken < most:
+        direction(stages, 0.0, count)
+        gain = result[0]
+        numbers[GAIN] = gain
+        if not (result[1] > 0.0 and gain < INFINITE):
+            return taken
+        goes_on = 0.5 * gain > max(tolerance * abs(cost), numbers[FLOOR])
+        evaluation = table[(OF_EVALUATION if goes_on else OF_LAST) + side]
+        evaluate(evaluation, count)
+        sums = evaluation[SUMS]
+        if not sums[0] <= cost + numbers[NOISE] * abs(cost) - numbers[ARMIJO] * gain:
+            return taken
+        taken, side, cost = taken + 1, 1 - side, sums[0]
+        numbers[COST], numbers[SETTLED] = cost, 0.0 if goes_on else 1.0
+    return taken
 
 
-# Full steps of Newton's method as long as each lowers the cost enough; returns how many.
-#
-# table: that of `direction`; those of `evaluate` from the first trajectory into the second and back; those of the last
-# evaluation, without slopes, there and back; length (2,), which all of them read; numbers (7,): cost, the decrease that
-# the last model promised, twice, the least decrease that counts, 1.0 if the model promised no more than that, or than
-# `tolerance` times the cost; parts of the promised decrease that must come true, of the cost that rounding may add, and
-# of the first cost, or of 1, below which costs count as none. most: steps, ≥ 1. side: the trajectory to begin from;
-# below 0 the models of the first one are evaluated before, into the second.
-NEWTON = f"""
-define i64 @newton(ptr %table, i64 %side, i64 %most, i64 %count, double %tolerance) nounwind {{
-entry:
-  %length_at = getelementptr ptr, ptr %table, i64 5
-  %numbers_at = getelementptr ptr, ptr %table, i64 6
-  %stages = load ptr, ptr %table
-  %length = load ptr, ptr %length_at
-  %numbers = load ptr, ptr %numbers_at
-  %dual = getelementptr double, ptr %length, i64 1
-  %result_at = getelementptr ptr, ptr %stages, i64 8
-  %result = load ptr, ptr %result_at
-  %least_at = getelementptr double, ptr %result, i64 1
-  %gain_at = getelementptr double, ptr %numbers, i64 1
-  %floor_at = getelementptr double, ptr %numbers, i64 2
-  %settled_at = getelementptr double, ptr %numbers, i64 3
-  %armijo_at = getelementptr double, ptr %numbers, i64 4
-  %noise_at = getelementptr double, ptr %numbers, i64 5
-  %nothing_at = getelementptr double, ptr %numbers, i64 6
-  %armijo = load double, ptr %armijo_at
-  %noise = load double, ptr %noise_at
-  store double 0.0, ptr %settled_at
-  %is_new = icmp slt i64 %side, 0
-  br i1 %is_new, label %begin, label %prepared
-begin:
-  store double 0.0, ptr %length
-  store double 0.0, ptr %dual
-  %begin_at = getelementptr ptr, ptr %table, i64 1
-  %begin_table = load ptr, ptr %begin_at
-  %begin_status = call i64 @evaluate(ptr %begin_table, i64 %count)
-  %begin_sums_at = getelementptr ptr, ptr %begin_table, i64 {SUMS_AT}
-  %begin_sums = load ptr, ptr %begin_sums_at
-  %begin_cost = load double, ptr %begin_sums
-  store double %begin_cost, ptr %numbers
-  %begin_size = call double @llvm.fabs.f64(double %begin_cost)
-  %one_or_size = call double @llvm.maxnum.f64(double %begin_size, double 1.0)
-  %nothing = load double, ptr %nothing_at
-  %none = fmul double %nothing, %one_or_size
-  %begin_floor = fmul double %tolerance, %none
-  store double %begin_floor, ptr %floor_at
-  %known = fcmp olt double %begin_size, 0x7FF0000000000000
-  br i1 %known, label %prepared, label %lost
-lost:
-  ret i64 0
-prepared:
-  %start = phi i64 [ %side, %entry ], [ 1, %begin ]
-  store double 1.0, ptr %length
-  store double 1.0, ptr %dual
-  %first = load double, ptr %numbers
-  %floor = load double, ptr %floor_at
-  br label %direct
-direct:
-  %taken = phi i64 [ 0, %prepared ], [ %more, %accepted ]
-  %from = phi i64 [ %start, %prepared ], [ %into, %accepted ]
-  %cost = phi double [ %first, %prepared ], [ %new, %accepted ]
-  call void @direction(ptr %stages, double 0.0, i64 %count)
-  %gain = load double, ptr %result
-  %least = load double, ptr %least_at
-  store double %gain, ptr %gain_at
-  %convex = fcmp ogt double %least, 0.0
-  %finite = fcmp olt double %gain, 0x7FF0000000000000
-  %exists = and i1 %convex, %finite
-  br i1 %exists, label %step, label %refused
-step:
-  %size = call double @llvm.fabs.f64(double %cost)
-  %part = fmul double %tolerance, %size
-  %is_part = fcmp ogt double %part, %floor
-  %enough = select i1 %is_part, double %part, double %floor
-  %half = fmul double %gain, 5.000000e-01
-  %goes_on = fcmp ogt double %half, %enough
-  %flag = select i1 %goes_on, double 0.0, double 1.0
-  %first_table = select i1 %goes_on, i64 1, i64 3
-  %chosen = add i64 %first_table, %from
-  %evaluation_at = getelementptr ptr, ptr %table, i64 %chosen
-  %evaluation = load ptr, ptr %evaluation_at
-  %status = call i64 @evaluate(ptr %evaluation, i64 %count)
-  %sums_at = getelementptr ptr, ptr %evaluation, i64 {SUMS_AT}
-  %sums = load ptr, ptr %sums_at
-  %new = load double, ptr %sums
-  %fall = fmul double %armijo, %gain
-  %rounding = fmul double %noise, %size
-  %rise = fsub double %rounding, %fall
-  %highest = fadd double %cost, %rise
-  %falls = fcmp ole double %new, %highest
-  br i1 %falls, label %accepted, label %refused
-accepted:
-  %more = add i64 %taken, 1
-  %into = xor i64 %from, 1
-  store double %new, ptr %numbers
-  store double %flag, ptr %settled_at
-  %left = icmp slt i64 %more, %most
-  %again = and i1 %goes_on, %left
-  br i1 %again, label %direct, label %done
-done:
-  ret i64 %more
-refused:
-  ret i64 %taken
-}}
-declare double @llvm.fabs.f64(double)
-declare double @llvm.maxnum.f64(double, double)
-"""
+def recede(
+    table: PTR, memory: F64, requests: F64, replies: F64, begin: int, end: int, count: int, iterations: int,
+    weight: float, boundary: float,
+):  # fmt: skip
+    """For each of many motions: its plan is loaded, improved by so many iterations, and stored."""
+    widths: I64 = table[WIDTHS]
+    is_first: F64 = table[IS_FIRST]
+    for k in range(begin, end):
+        scatter(memory[k * widths[0] :], table[MEMORY_IN])
+        scatter(requests[k * widths[1] :], table[REQUESTS])
+        side = 0
+        for i in range(iterations):
+            evaluation: PTR = table[THERE + side]
+            evaluate(evaluation, count)
+            side = 1 - side
+            is_first[0] = 1.0 if i == 0 else 0.0
+            run(table, MEASURE, side, 1)
+            direction(table[ITERATED], 0.0, count)
+            lengths(table, evaluation[SUMS], side, count, weight, boundary)
+        run(table, CONTROL, side, 1)
+        gather(memory[k * widths[0] :], table[MEMORY_OUT])
+        gather(replies[k * widths[2] :], table[REPLIES])
+
+
+def lengths(table: PTR, sums: F64, side: int, count: int, weight: float, boundary: float):
+    """Directions of slacks and multipliers at a barrier, and how far both may go; nothing without constraints."""
+    words: I64 = table
+    if words[REACH] == 0 and words[REACH_OF_END] == 0:
+        return
+    barrier: F64 = table[BARRIER]
+    barrier[0] = abs(sums[0]) * weight
+    run(table, RATES, side, count)
+    run(table, RATES_OF_END, side, 1)
+    primal, dual = 1e-300, 1e-300
+    if words[REACH] != 0:
+        primal, dual = farthest(table[REACH], count, primal, dual)
+    if words[REACH_OF_END] != 0:
+        primal, dual = farthest(table[REACH_OF_END], 1, primal, dual)
+    length: F64 = table[LENGTH]
+    length[0], length[1] = min(1.0, boundary / primal), min(1.0, boundary / dual)
+
+
+def farthest(rows: F64, count: int, primal: float, dual: float):
+    """The largest of both columns of rows (count, 2), or what is larger."""
+    for k in range(count):
+        primal, dual = max(primal, rows[2 * k]), max(dual, rows[2 * k + 1])
+    return primal, dual
+
+
+def run(table: PTR, slot: int, side: int, rows: int):
+    """A bound kernel by its slot and its trajectory; nothing where its code is null."""
+    words: I64 = table
+    at = slot + 4 * side
+    if words[at] != 0:
+        kernel(table[at], table[at + 1], table[at + 2], table[at + 3], rows)
+
+
+def scatter(row: F64, pieces: PTR):
+    """A row in memory to its pieces, (address, size) of each."""
+    words: I64 = pieces
+    k, at = 0, 0
+    while words[k] != 0:
+        piece: F64 = pieces[k]
+        for i in range(words[k + 1]):
+            piece[i] = row[at + i]
+        k, at = k + 2, at + words[k + 1]
+
+
+def gather(row: F64, pieces: PTR):
+    """A row in memory from its pieces."""
+    words: I64 = pieces
+    k, at = 0, 0
+    while words[k] != 0:
+        piece: F64 = pieces[k]
+        for i in range(words[k + 1]):
+            row[at + i] = piece[i]
+        k, at = k + 2, at + words[k + 1]
