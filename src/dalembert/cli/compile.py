@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from dalembert.compiler.backends import cache
+from dalembert.compiler.execute import host
 from dalembert.contact import Contact
 from dalembert.errors import unknown
 from dalembert.progress import Progress
@@ -67,6 +68,7 @@ def run(
             task.show(done, name)
             begin = time.perf_counter()
             compile_it(loaded)
+            host.complete()
             seconds[name] = time.perf_counter() - begin
     held = cache.usage()
     if as_json:

@@ -171,7 +171,7 @@ def test_other_hosts(cpu, width, name, monkeypatch):
     if cpu:
         monkeypatch.setattr(target, "machine", partial(target.machine, cpu, ""))
     expression = next(e for e in EXPRESSIONS if e.name == name)
-    engine = target.load_object(target.compile_object(emit.batch_kernel(expression.traced, "double", width)))
+    engine = target.load_object(target.compile_object(emit.batch_kernel(expression.traced, "double", width).text()))
     call = CFUNCTYPE(c_int64, *[c_void_p] * 3, *[c_int64] * 3)(engine.get_function_address("batch"))
 
     def run(function, inputs, outputs, n):

@@ -55,11 +55,11 @@ def kernels(functions, element: str, width: int):
     vector = width // LEAST[element]
     for function in functions:
         if isinstance(function, Function):
-            yield emit.batch_kernel(function, element, vector, vector)
-            yield emit.one_kernel(function, element, vector)
+            yield emit.batch_kernel(function, element, vector, vector).text()
+            yield emit.one_kernel(function, element, vector).text()
         else:
             plan, step = emit.step_of_loop(function.step, element, vector, vector)
-            yield from (step, emit.loop_kernel(function, plan, element, vector))
+            yield from (step.text(), emit.loop_kernel(function, plan, element, vector).text())
 
 
 @pytest.mark.parametrize("element", ["double", "float"])

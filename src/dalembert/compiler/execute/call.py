@@ -77,7 +77,7 @@ class Call:
 
     def prepare(self, batch: bool, dtype: Any) -> None:
         """Compile ahead of the first call, for one state or for batches of a float type."""
-        self.program.on("llvm").executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
+        self.program.on("llvm").executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)]).complete()
 
     def function(self) -> Function:
         """The traced function."""

@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from dalembert.compiler.backends.llvm import fastcall, target
+from dalembert.compiler.backends.llvm import fastcall, rare, target
 from dalembert.compiler.backends.llvm.kernel import ELEMENT, LlvmKernel
 from dalembert.errors import DalembertError
 
@@ -89,6 +89,11 @@ class Bound:
 
         run_threads(work, workers)
         return reduce(operator.or_, statuses, 0)
+
+
+def complete() -> None:
+    """Compile the rare branches of all kernels that are loaded, before any is taken."""
+    rare.complete()
 
 
 class NativeKernel(LlvmKernel):

@@ -8,6 +8,7 @@ In the order of reading:
     ir, elementary                 the writer of IR text, and elementary functions on vectors
     emit → parts → part_writer     kernels; a function for each part; each operation
     compounds: items, visits → handing_over, product, weights     loops and calls inside a function, and their memory
+    rare                           branches that are compiled when they are taken
     tiles, rows                    row-major arrays to vectors across states, and back
     compilation, target, objects, kernel     object code, what it needs from outside, and how it is kept and called
     tables, text → arguments → builtin → fastcall     the call from Python

@@ -11,33 +11,47 @@ from typing import NamedTuple
 from dalembert.compiler.graph import Function, Loop
 
 from . import emit, target
+from .ir import Module
 from .plan import SlotPlan
+from .rare import compressed
+
+
+class Compiled(NamedTuple):
+    """Objects, and the texts of the rare branches that they ask for, by their digests."""
+
+    objects: list[bytes]
+    rare: dict[str, bytes]
 
 
 class _Step(NamedTuple):
     """The step of loops, compiled."""
 
     plan: SlotPlan
-    code: bytes
+    code: Compiled
 
 
-def one_object(function: Function, element: str, vector: int) -> list[bytes]:
-    """Objects of the kernel for one state."""
-    return [target.compile_object(emit.one_kernel(function, element, vector))]
+def one_object(function: Function, element: str, vector: int) -> Compiled:
+    """The kernel for one state."""
+    return _compiled(emit.one_kernel(function, element, vector))
 
 
-def batch_objects(program: Function | Loop, element: str, lanes: int, vector: int) -> list[bytes]:
-    """Objects of the kernel for a batch."""
+def batch_objects(program: Function | Loop, element: str, lanes: int, vector: int) -> Compiled:
+    """The kernel for a batch."""
     if isinstance(program, Function):
-        return [target.compile_object(emit.batch_kernel(program, element, lanes, vector))]
+        return _compiled(emit.batch_kernel(program, element, lanes, vector))
     step = _step(program.step, element, lanes, vector)
-    return [target.compile_object(emit.loop_kernel(program, step.plan, element, lanes)), step.code]
+    around = target.compile_object(emit.loop_kernel(program, step.plan, element, lanes).text())
+    return Compiled([around, *step.code.objects], step.code.rare)
+
+
+def _compiled(module: Module) -> Compiled:
+    return Compiled([target.compile_object(module.text())], compressed(module))
 
 
 def _step(function: Function, element: str, lanes: int, vector: int) -> _Step:
     """The step, kept with its function for as long as that is."""
     key = "llvm", element, lanes
     if key not in function.kept:
-        plan, text = emit.step_of_loop(function, element, lanes, vector)
-        function.kept[key] = _Step(plan, target.compile_object(text))
+        plan, module = emit.step_of_loop(function, element, lanes, vector)
+        function.kept[key] = _Step(plan, _compiled(module))
     return function.kept[key]

@@ -34,7 +34,7 @@ GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
 STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
 
 
-def one_kernel(function: Function, element: str, width: int) -> str:
+def one_kernel(function: Function, element: str, width: int) -> Module:
     """IR of the kernel for one state; `width` lanes serve its transcendentals."""
     module, function = Module(), sunk(function)
     plan = SlotPlan(function, group=width, keep_outputs=False)
@@ -56,10 +56,10 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     _release(b, block)
     b.do(f"ret i64 {status}")
     module.define(b, "define i64 @one(ptr %inputs, ptr %outputs)")
-    return module.text()
+    return module
 
 
-def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple[SlotPlan, str]:
+def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple[SlotPlan, Module]:
     """The plan of the memory in which a step of a loop is computed, and IR of the function that computes it there."""
     module = Module()
     plan = SlotPlan(sunk(step), group=vector if width == 1 else 1, keep_outputs=True)
@@ -68,10 +68,10 @@ def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple
     call_parts(b, plan, parts, "%memory", outputs="null")
     b.do("ret void")
     module.define(b, f"define void @{STEP}(ptr %memory)")
-    return plan, module.text()
+    return plan, module
 
 
-def loop_kernel(loop: Loop, plan: SlotPlan, element: str, width: int) -> str:
+def loop_kernel(loop: Loop, plan: SlotPlan, element: str, width: int) -> Module:
     """IR of the batch kernel of a loop, whose step, with this plan, is defined elsewhere."""
     b = Builder(Module(), element, width)
 
@@ -81,7 +81,7 @@ def loop_kernel(loop: Loop, plan: SlotPlan, element: str, width: int) -> str:
     return _batch_kernel(b, replace(loop, step=plan.function), plan, compute)
 
 
-def batch_kernel(function: Function, element: str, width: int, vector: int = 1) -> str:
+def batch_kernel(function: Function, element: str, width: int, vector: int = 1) -> Module:
     """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time.
 
     vector: where states come one at a time, the lanes that serve its transcendentals, as in `one_kernel`.
@@ -93,7 +93,7 @@ def batch_kernel(function: Function, element: str, width: int, vector: int = 1) 
     return _batch_kernel(b, function, plan, lambda memory: call_parts(b, plan, parts, memory))
 
 
-def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute: Callable[[str], None]) -> str:
+def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute: Callable[[str], None]) -> Module:
     """IR of a batch kernel. compute: writes what computes one pass in memory that is laid out as planned."""
     width, module = b.width, b.module
     memory, block = _allocate(b, plan.size)
@@ -118,7 +118,7 @@ def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute:
     b.do("ret i64 %newstatus")
     arguments = "ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end, i64 %passes"
     module.define(b, f"define i64 @batch({arguments})")
-    return module.text()
+    return module
 
 
 class _Group:

@@ -24,10 +24,11 @@ def literal(value: float, element: str) -> str:
 
 
 class Module:
-    """Functions, constants and declarations of one module."""
+    """Functions, constants and declarations of one module. rare: texts of branches of its own, by their digests."""
 
     def __init__(self) -> None:
         self.parts: dict[str, str] = {}  # by name, so that a helper function is written once
+        self.rare: dict[str, str] = {}
 
     def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
         self.parts.setdefault(name, f"declare {result} @{name}({', '.join(arguments)})")

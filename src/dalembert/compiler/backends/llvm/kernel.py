@@ -18,6 +18,7 @@ from dalembert.compiler.graph import Function, Loop, uncollected
 from dalembert.progress import Progress
 
 from . import builtin, fastcall, target
+from .rare import Branch, registered
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
@@ -29,12 +30,18 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class MachineCode:
-    """Code in memory: how to call it, where it is, its operation count, and the engine that owns it."""
+    """Code in memory: how to call it, where it is, its operation count, and the engine and branches that it needs."""
 
     call: Callable[..., int]
     address: int
     operations: int
     engine: Any = field(repr=False)
+    branches: list[Branch] = field(repr=False)
+
+    def complete(self) -> None:
+        """Compile the rare branches before any is taken."""
+        for branch in self.branches:
+            branch.address()
 
 
 class LlvmKernel:
@@ -93,15 +100,22 @@ class LlvmKernel:
                 function = self._build()
                 if kind == "one":
                     assert isinstance(function, Function), "a loop has no kernel for one state"
-                    objects = compilation.one_object(function, element, vector)
+                    compiled = compilation.one_object(function, element, vector)
                 else:
-                    objects = compilation.batch_objects(function, element, lanes, vector)
-            facts = {"operations": sum(function.operations().values()), "lengths": [len(each) for each in objects]}
-            entry = cache.CacheEntry(b"".join(objects), facts)
+                    compiled = compilation.batch_objects(function, element, lanes, vector)
+            facts = {
+                "operations": sum(function.operations().values()),
+                "lengths": [len(each) for each in compiled.objects],
+                "rare": {digest: len(text) for digest, text in compiled.rare.items()},
+            }
+            entry = cache.CacheEntry(b"".join([*compiled.objects, *compiled.rare.values()]), facts)
             cache.write(name, entry)
-        engine = target.load_object(*entry.split(entry.facts["lengths"]))
+        lengths, digests = entry.facts["lengths"], entry.facts["rare"]
+        parts = entry.split([*lengths, *digests.values()])
+        branches = registered(dict(zip(digests, parts[len(lengths) :], strict=True)), self.name)
+        engine = target.load_object(*parts[: len(lengths)])
         address = engine.get_function_address(kind)
-        return MachineCode(_TYPES[kind](address), address, entry.facts["operations"], engine)
+        return MachineCode(_TYPES[kind](address), address, entry.facts["operations"], engine, branches)
 
     def builtin(self, name: str, doc: str, slow: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
         """The fast call of arrays with these names, with `slow` behind it; `slow` itself where none can be built."""

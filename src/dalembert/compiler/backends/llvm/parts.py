@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.compiler.graph import Scalar
 
-from . import elementary
+from . import elementary, rare
 from .compounds import Calling, Items, Repeating, Visiting, Weighing
 from .ir import Builder, Module
 from .items import write_items
@@ -20,8 +20,9 @@ from .weights import write_weighted
 
 def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
     """An LLVM function for each part but loops and calls, and for each subroutine; returns the names of the parts."""
+    optional = {id(p.subroutine) for p in plan.parts if isinstance(p, Repeating) and p.repeated.settled is not None}
     for subroutine in plan.subroutines.values():
-        _write_subroutine(module, subroutine, element, width)
+        _write_subroutine(module, subroutine, element, width, id(subroutine) in optional)
     targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
     if scatter:
         for k, output in enumerate(plan.function.outputs):
@@ -56,14 +57,24 @@ def before_name(part: str, k: int) -> str:
     return f"{part}.before{k}"
 
 
-def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
-    """void @sub(ptr memory, ptr items): its parts, on separate memory. items: the moving pointer of a scan."""
+def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int, optional: bool) -> None:
+    """void @sub(ptr memory, ptr items): its parts, on separate memory. items: the moving pointer of a scan.
+
+    optional: it may not be needed, and is apart from the module if it is large.
+    """
     width *= subroutine.lanes
-    names = write_parts(module, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
-    b = Builder(module, element, width)
+    inner = Module()
+    names = write_parts(inner, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
+    b = Builder(inner, element, width)
     call_parts(b, subroutine.plan, names, "%memory", outputs="null", items="%items")
     b.do("ret void")
-    module.define(b, f"define internal void @{subroutine.name}(ptr %memory, ptr %items)")
+    if optional and sum(map(len, inner.parts.values())) >= rare.SMALLEST:
+        inner.define(b, f"define void @{rare.ENTRY}(ptr %memory, ptr %items)")
+        rare.write_stub(module, subroutine.name, inner.text(), subroutine.results, element, width)
+    else:
+        inner.define(b, f"define internal void @{subroutine.name}(ptr %memory, ptr %items)")
+        module.parts |= inner.parts
+    module.rare |= inner.rare
 
 
 def call_parts(
