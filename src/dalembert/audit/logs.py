@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import RANK
 from dalembert.model import motors_of
 from dalembert.robot import Robot
 
@@ -18,7 +19,6 @@ from .verdicts import PASSED, rms, verdicts
 
 LEAST_RATE, LEAST_DURATION = 200.0, 60.0  # Hz and s of a log for identification
 CONDITION = 100.0  # of the scaled regressor: motions that tell parameters apart stay below
-RANK = 1e-9  # singular values relative to the largest: base parameters
 SAMPLES = 2000  # rows of a log that are used
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-ROUNDING = 4.0 * float(np.finfo(float).eps)  # of a slope, beside the sizes of its column and of b
+from dalembert.math.tolerances import ROUNDED
 
 
 def nonnegative_least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The x (n,) ≥ 0 that minimises |A x − b|², of numbers: the active-set method of Lawson and Hanson (1974)."""
     n = A.shape[1]
     x, free = np.zeros(n), np.zeros(n, bool)
-    least = ROUNDING * np.linalg.norm(A, axis=0) * float(np.linalg.norm(b))
+    least = ROUNDED * np.linalg.norm(A, axis=0) * float(np.linalg.norm(b))
     for _ in range(10 * n + 10):
         slope = A.T @ (b - A @ x)
         if not ((slope > least) & ~free).any():

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.dynamics import algorithms
-from dalembert.dynamics.algorithms.closing import CLOSED, closed_near, least_step
+from dalembert.dynamics.algorithms.closing import closed_near, least_step
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import CLOSED
 from dalembert.model import Model
 
 TRIES = 12  # starts beside the one that was asked for

@@ -10,11 +10,11 @@ import numpy as np
 
 from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import CLOSED
 from dalembert.model import Model
 from dalembert.notebook import figure
 from dalembert.robot import Robot
 
-CLOSED = 1e-11  # [m, rad]
 ITERATIONS = 30
 SHORTEST = 1e-6  # share of the distance between two values below which a step is not halved again
 SINGULAR = 1e-3  # beside the largest, a singular value this small: branches may meet

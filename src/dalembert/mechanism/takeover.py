@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.math.tolerances import RANK
 from dalembert.model import Model
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Action, Situation
@@ -23,8 +24,6 @@ from .sensors import SENSORS, system_of
 if TYPE_CHECKING:
     from .changes import Change
     from .definition import Mechanism
-
-DEPENDENT = 1e-9  # singular values below this share of the largest one are zero
 
 
 def changed(mechanism: Mechanism, robot: MechanismRobot, q: np.ndarray, change: Change) -> Mechanism:
@@ -108,7 +107,7 @@ def _allowed(robot: MechanismRobot, q: np.ndarray) -> tuple[np.ndarray, np.ndarr
     rows = system.constraint_rows(0.0, q, still, np.zeros(0)).first(system.permanent_count)
     J = np.asarray(rows.J, float)
     _, s, Vt = np.linalg.svd(J)
-    return np.linalg.pinv(J) @ np.asarray(rows.surface, float), Vt[int(np.sum(s > DEPENDENT * s[0])) :].T
+    return np.linalg.pinv(J) @ np.asarray(rows.surface, float), Vt[int(np.sum(s > RANK * s[0])) :].T
 
 
 def energies(robot: MechanismRobot, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:

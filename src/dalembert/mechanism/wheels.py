@@ -17,6 +17,7 @@ from dalembert.compiler.graph import jacobian
 from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.math import sqrt
+from dalembert.math.tolerances import RANK
 from dalembert.model import Model
 from dalembert.quantities.guards import function_call
 from dalembert.quantities.tangent import spread
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from .robot import MechanismRobot
 
 NOTHING = np.zeros(3)
-RANK = 1e-9  # singular values of rows, relative to the largest, that count as none
 TOUCHING, SLIPPING = 1e-9, 1e-9  # [m, share of the speeds]: what a wheel may miss at the start
 STEADY = 1e-6  # [m/s², rad/s²]: the largest acceleration of a steady motion
 

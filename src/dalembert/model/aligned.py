@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.math.tolerances import ROUNDED
 from dalembert.spatial import Inertia, Pose, so3
 
 from .joints import Continuous, Revolute
-from .joints.joint import SNAP, snapped
+from .joints.joint import snapped
 from .model import Body, Model
 
 OF_PLACE, OF_AXIS = 2, 6  # what a number of a place or of a direction costs, beside one of an inertia
@@ -82,7 +83,7 @@ def _inertia_size(inertia: Inertia, X: Pose) -> int:
         return 0
     moved = inertia.transform(X)
     products = moved.I[np.triu_indices(3, 1)]
-    return _size(moved.moment) + int(np.count_nonzero(np.abs(products) > SNAP * np.trace(moved.I)))
+    return _size(moved.moment) + int(np.count_nonzero(np.abs(products) > ROUNDED * np.trace(moved.I)))
 
 
 def _between(X_BA: Pose, X_BC: Pose) -> Pose:
@@ -93,7 +94,7 @@ def _between(X_BA: Pose, X_BC: Pose) -> Pose:
 
 def _without_rounding(x: np.ndarray, size: Any = None) -> np.ndarray:
     """A vector in which what is rounding beside a size, by default its length, is 0."""
-    return np.where(np.abs(x) <= SNAP * (np.linalg.norm(x) if size is None else size), 0.0, x)
+    return np.where(np.abs(x) <= ROUNDED * (np.linalg.norm(x) if size is None else size), 0.0, x)
 
 
 def _along(x: np.ndarray, way: float, direction: np.ndarray) -> np.ndarray:
@@ -117,7 +118,7 @@ def _roots(x: np.ndarray, direction: np.ndarray) -> list[float]:
     Angles in files are rounded: along a direction that is out of line by 4e-6, an entry is 0 some kilometres away.
     """
     far = float(np.linalg.norm(x))
-    return [-a / b for a, b in zip(x, direction, strict=True) if abs(b) > SNAP and abs(a) <= far * abs(b)]
+    return [-a / b for a, b in zip(x, direction, strict=True) if abs(b) > ROUNDED and abs(a) <= far * abs(b)]
 
 
 def _axis_of(body: Body) -> np.ndarray | None:
@@ -156,7 +157,7 @@ def _turn(axis: np.ndarray, body: Body, children: Sequence[Body]) -> float:
     first, second = (k for k in range(3) if not axis[k])
     angles = [0.0]
     for x in (*axes, *places, *h):
-        if np.hypot(x[first], x[second]) > SNAP * np.linalg.norm(x):
+        if np.hypot(x[first], x[second]) > ROUNDED * np.linalg.norm(x):
             angle = float(np.arctan2(x[second], x[first])) * (1.0 if second == first + 1 else -1.0)
             angles += [_principal(sign * angle + quarter * np.pi / 2) for sign in (1.0, -1.0) for quarter in range(4)]
 
@@ -192,7 +193,7 @@ def _zeros(R: np.ndarray, axis: np.ndarray) -> Iterable[float]:
     """Angles about an axis by which R must turn for one of its entries to be 0."""
     quarter = R @ so3.about_axis(axis, np.pi / 2)
     for i, j in np.ndindex(3, 3):
-        if not axis[j] and np.hypot(R[i, j], quarter[i, j]) > SNAP:
+        if not axis[j] and np.hypot(R[i, j], quarter[i, j]) > ROUNDED:
             angle = float(np.arctan2(-R[i, j], quarter[i, j]))
             yield angle
             yield _principal(angle + np.pi)

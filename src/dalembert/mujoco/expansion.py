@@ -32,6 +32,7 @@ from dalembert.math import (
     where,
 )
 from dalembert.math import map as mapped
+from dalembert.math.tolerances import TINY
 from dalembert.model.geometry import Box
 from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
@@ -40,7 +41,6 @@ from dalembert.spatial.vectors import cross, dot
 from .hulls import SideTables, farthest_row
 
 PASSES = 50
-TINY = 1e-30
 SOME = np.concatenate([np.eye(3), np.zeros((3, 4))], axis=1)  # corners of a face, where there is none
 MOST = 24  # corners that are added for a mesh: MuJoCo stops after 2 as a rule, and after 5 at most of those looked at
 SIDES = ((2, 1, 3), (0, 2, 3), (1, 0, 3), (0, 1, 2))  # of a tetrahedron, each without one corner in turn

@@ -17,6 +17,7 @@ from dalembert.dynamics.collision.hulls import Hull, TabledHull
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, lookup, maximum, scan, sqrt, where
 from dalembert.math import map as mapped
+from dalembert.math.tolerances import TINY
 from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
@@ -27,7 +28,6 @@ EDGE_ON = 1e-5  # smaller components of a unit vector count as 0
 # Differences in height below this share of the distance between two vertices are rounding. Vertices of a mesh are
 # rounded to single precision, so that a flat side is many slightly tilted triangles, of which MuJoCo finds one.
 LEVEL = Level(double=1e-11, single=1e-5)
-TINY = 1e-30
 WRITTEN_OUT = 4  # rows; more are a loop
 TURNS = 16  # corners of the end of a cylinder
 ANGLES = 2.0 * np.pi * np.arange(TURNS) / TURNS

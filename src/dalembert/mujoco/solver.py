@@ -17,13 +17,14 @@ from dalembert.linear import factor, nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_or, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
+from dalembert.math.tolerances import TINY
 
 from .rows import Block, Contacts
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
 ALONG = 0.1  # share of the initial slope at which a line search ends
-LARGE, TINY = 1e30, 1e-30
+LARGE = 1e30
 SETTLED = 1e-6  # relative size of a Newton step, measured by the inertia, after which the next one is below rounding
 FAILED = 1e-3  # relative size of the smallest Newton step above which there is no solution
 STALLS = 3  # passes without progress, with steps below FAILED, after which the rest is rounding

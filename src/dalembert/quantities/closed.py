@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.compiler.graph import jacobian
 from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import RANK
 from dalembert.model import Model
 
 from .configurations import integrate
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-6  # [m or rad, and per s]: a state that is farther from closed is refused
 EXACT, ITERATIONS = 1e-11, 30  # of the Newton steps that close loops
-RANK = 1e-9  # singular values of the rows of loops, relative to the largest, that count as none
 DEPENDENT = 1e-6  # of a basis that has no motion of a joint that was to be independent
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import maximum, scan, sqrt, where
+from dalembert.math.tolerances import TINY
 from dalembert.spatial.vectors import cross, dot
 
 # [rad] by which directions are tilted to find the corners of the face that lies across them: those of a hull are sharp,
@@ -15,7 +16,6 @@ TILT, TILT_ROUND = 0.05, 2e-3
 WRITTEN_OUT = 12  # points; more are gone through by a loop, whose code is shorter
 AROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 UPRIGHT = 1e-8  # sine of the tilt below which a round body stands on its whole rim
-TINY = 1e-30  # [m²] keeps the root of 0 from having an infinite slope, in single precision as well
 
 
 def farthest(points: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dalembert.math.tolerances import CLOSED, RANK
 from dalembert.model import Closure, Model
 
 from .configuration import integrate, neutral
 from .constraints import constraint_count, constraints
 
-CLOSED = 1e-11  # [m, rad]: what a closed loop may miss
 ITERATIONS = 100
-DEPENDENT = 1e-9  # singular values below this share of the largest one are zero
 FLAT = 1e-5  # rows below this share of the largest one hold nothing at a position; singular values likewise
 TRIES = 8  # starts from which a closed position is searched for
 MOVES, MOVED = 3, 0.3  # moves from there to others, each so far [rad, m]
@@ -49,7 +48,7 @@ def least_step(J: np.ndarray, wanted: np.ndarray, damping: float = 0.0) -> np.nd
     """The least x (n,) that comes nearest to J x = wanted (m,), for J (m, n) of any rank."""
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
     s_most = s[0] if len(s) else 0.0
-    weights = np.where(s > DEPENDENT * s_most, s / np.maximum(s * s + damping * s_most**2, 1e-300), 0.0)
+    weights = np.where(s > RANK * s_most, s / np.maximum(s * s + damping * s_most**2, 1e-300), 0.0)
     return Vt.T @ (weights * (U.T @ wanted))
 
 

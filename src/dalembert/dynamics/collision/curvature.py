@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_or, maximum, repeat, sqrt, where
+from dalembert.math.tolerances import TINY
 from dalembert.shapes import Box, Cone, Cylinder, Ellipsoid
 from dalembert.shapes.farthest import tangents
 from dalembert.shapes.segment import Segment
@@ -37,7 +38,6 @@ TURN = 1e-3  # [rad] either way: over it the farthest point of an opaque shape i
 UNSTABLE = 1e-9  # of the size of the shapes: the least curvature with which nearest points do not jump
 ACCURACY = 1e-9
 SHARED = 1e-12  # of the flat sides: what else could move as well, so that there is always a solution
-TINY = 1e-30
 
 
 class Surface(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import held, logical_or, maximum, minimum, repeat, sqrt, where
+from dalembert.math.tolerances import TINY
 from dalembert.shapes import Ellipsoid
 from dalembert.shapes.farthest import tangents
 from dalembert.spatial import Pose
@@ -29,7 +30,6 @@ SHORT = 1e-4  # [rad]: a step so short is taken whether s grows, which rounding 
 SETTLED = 1e-6  # [rad]: the step after one so short is the last, since Newton's method squares the error
 FLAT = 1e-9  # of the size of the shapes: the least curvature of s that a step relies on
 DAMPED = 0.1  # of the size of the shapes: the first damping after a step that was too long
-TINY = 1e-30  # keeps the root of 0 from having an infinite slope
 
 
 class Separation(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import branch, logical_and, logical_or, maximum, sqrt, where
+from dalembert.math.tolerances import TINY
 from dalembert.shapes import Cone, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
@@ -22,7 +23,6 @@ from .lines import unit
 
 PARTS = 8  # of a fan, in each of which one minimum is looked for
 SECANTS = 4
-TINY = 1e-30
 NONE = np.array([-np.inf, 0.0, 0.0, 1.0])
 
 

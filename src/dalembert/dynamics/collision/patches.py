@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, minimum, sqrt, where
+from dalembert.math.tolerances import TINY
 from dalembert.shapes import Ellipsoid, Plane
 from dalembert.shapes.farthest import tangents
 from dalembert.shapes.segment import Point
@@ -32,7 +33,6 @@ WIDTH = 1e-4  # of the size: edges are seen as this wide, so that those that are
 ROUNDING = 1e-9  # of the size: a corner this far outside still counts
 MISSED = 1e-6  # of the size: nearest points that are nearer than all corners by this much are a contact as well
 NARROW = 1e-4  # a polygon that is narrower than this part of its length is a line
-TINY = 1e-30  # [m²]
 STEEP = 10.0  # how much farther apart points must be for each metre of gap
 FIRST = (0.83, 0.56)  # the direction in which the first point is looked for: along no edge, as a rule
 

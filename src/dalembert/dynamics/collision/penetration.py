@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import held, logical_or, repeat, where
+from dalembert.math.tolerances import TINY
 from dalembert.shapes import Cone, Cylinder, Ellipsoid
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
@@ -36,7 +37,6 @@ MISSES = 3.0  # passes in which it got no smaller: across an edge the rounding o
 STILL = 1e-4  # [rad]: the normal does not turn
 GAP = 0.03  # of the size of the shapes: how far they are moved apart
 SINGULAR = 1e-12  # of the squares of the last changes: what is smaller says nothing about how steps shrink
-TINY = 1e-30
 
 
 class Pair(NamedTuple):

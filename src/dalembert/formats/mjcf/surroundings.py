@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.model import ModelBuilder
+from dalembert.model.mujoco import LEAST
 from dalembert.model.surroundings import FluidShape, Medium
 
 from .compile import Compiled, pose
 from .tree import Names
 
-LEAST = 1e-15  # MuJoCo's smallest mass or length
 COEFFICIENTS = slice(1, 6)  # of geom_fluid: blunt, slender and angular drag, Kutta and Magnus lift
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import COMPOSED
 from dalembert.model import ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Inertia, Pose, so3
@@ -21,7 +22,6 @@ from .joints import Joint
 from .shapes import Placed
 from .tree import Step
 
-ROUND_OFF = 64 * np.finfo(float).eps  # of poses that are products of others
 CLOSURES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "ball": "point", "fixed": "weld",
     "universal": "universal",
@@ -199,9 +199,9 @@ class Assembly:
 def relative(X_WA: Pose, X_WB: Pose) -> Pose:
     """X_AB, with zeros and ones where only round-off is beside them."""
     X = X_WA.inverse() @ X_WB
-    least = ROUND_OFF * max(float(np.max(np.abs(X_WA.p))), float(np.max(np.abs(X_WB.p))))
+    least = COMPOSED * max(float(np.max(np.abs(X_WA.p))), float(np.max(np.abs(X_WB.p))))
     nearest = np.round(X.R)
-    R = np.where(np.abs(X.R - nearest) <= ROUND_OFF, nearest, X.R)
+    R = np.where(np.abs(X.R - nearest) <= COMPOSED, nearest, X.R)
     return Pose(R, np.where(np.abs(X.p) <= least, 0.0, X.p))
 
 
@@ -213,7 +213,7 @@ def _apart(joint: Joint, X: Pose) -> bool:
     if joint.kind in ("revolute", "continuous", "screw"):
         d = d - joint.axes[0] * (joint.axes[0] @ d)
     scale = max(float(np.max(np.abs(X.p))), float(np.max(np.abs(joint.X.p))))
-    return bool(np.max(np.abs(d)) > ROUND_OFF * scale)
+    return bool(np.max(np.abs(d)) > COMPOSED * scale)
 
 
 def _free(name: str, taken: set[str], ending: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import COMPOSED
 from dalembert.spatial import Inertia, Pose
 
 from ..diagnosis import report_inertia
@@ -15,7 +16,6 @@ from ..sdf.shapes import Placed, scaled
 from .source import Source
 
 WATER = 1000.0  # [kg/m³] UsdPhysics' default density
-ROUNDED = 64 * np.finfo(float).eps
 UNSTATED = "computed from the collision shapes"
 
 
@@ -89,7 +89,7 @@ def _own(source: Source, prim: Any, where: str, name: str, own: np.ndarray) -> I
     """The parameters that this package has written in double precision; of the body's main link, if it has several."""
     whole = Inertia.from_parameters(own)
     I = whole.about_com()
-    I = np.where(np.abs(I) <= ROUNDED * np.max(np.abs(whole.I)), 0.0, I)  # of a point mass
+    I = np.where(np.abs(I) <= COMPOSED * np.max(np.abs(whole.I)), 0.0, I)  # of a point mass
     report_inertia(source.ledger, where, name, Inertia(whole.mass, np.zeros(3), I))
     main = source.numbers(prim, "dalembert:main", 10)
     return whole if main is None else Inertia.from_parameters(main)

@@ -8,12 +8,12 @@ from functools import reduce
 import numpy as np
 
 from dalembert.model import Body, Model
+from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Inertia, so3
 
 from .losses import Losses
 from .text import Element, add, number, numbers, tidied
 
-LEAST = 1e-15  # mass and moments of a moving body that MuJoCo takes for none
 NARROW = 1e-12  # fullinertia must have moments clearly above zero; below this they are written in principal axes
 ROUND_OFF = 1e-14  # the triangle inequality may be missed by this much of the largest moment
 

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math.tolerances import ROUNDED
 from dalembert.spatial import Pose
 
 from ..charts import Chart
 from ..content import SHOWN
 
 # Rounding π/2 leaves cosines of some 1e-16 where the author meant 0; as exact zeros they vanish from traced code.
-SNAP = 4 * np.finfo(float).eps
 LENGTH_FIELD = {"length": 1}  # metadata of a joint's field that is a length: it grows with the robot
 RATE_LIMITS = ("velocity_limit", "acceleration_limit", "deceleration_limit", "jerk_limit")
 LIMITS = (*RATE_LIMITS, "effort_limit", "continuous_limit")  # one number for each freedom; infinite where there is none
@@ -27,7 +27,7 @@ MOTION_METHODS = ("pose", "subspace", "bias", "charts")
 def snapped(x: np.ndarray) -> np.ndarray:
     """A copy in which entries within a few ulp of 0 or ±1 are exactly that."""
     nearest = np.round(x)
-    return np.where((np.abs(x - nearest) <= SNAP) & (np.abs(nearest) <= 1.0), nearest + 0.0, x)
+    return np.where((np.abs(x - nearest) <= ROUNDED) & (np.abs(nearest) <= 1.0), nearest + 0.0, x)
 
 
 class Mimic(NamedTuple):
@@ -184,7 +184,7 @@ class Joint(ABC):
         length = np.linalg.norm(axis)
         if not 0.0 < length < np.inf:
             raise self._error(f"{field} is {axis}, expected a direction such as (0, 0, 1)")
-        return snapped(axis if abs(length - 1.0) <= SNAP else axis / length)  # a unit vector stays unchanged
+        return snapped(axis if abs(length - 1.0) <= ROUNDED else axis / length)  # a unit vector stays unchanged
 
     def with_values(self, **values: Any) -> Self:
         """A copy with other values of some fields, unchecked: they may be traced."""

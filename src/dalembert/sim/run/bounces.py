@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.dynamics.algorithms import integrate
+from dalembert.math.tolerances import ROUNDED
 
 from ..system.system import System
 from .engines import Chunk, Engine, State
@@ -20,7 +21,6 @@ LOOK_AHEAD = 1.5  # steps: a contact that closes within them is solved for
 FREE = 0.6  # of the time to an impact: a shorter step that ends before the contact is looked for
 NEAR = 1e-7  # of the step: an impact that is nearer in time is now
 ROUNDS = 32  # of such steps, of which about 18 leave 1e-7 of the time
-EPS = 4.0 * float(np.finfo(float).eps)
 
 Numbers = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of states t (k,), q (k, nq), e (k, ne)
 
@@ -58,7 +58,7 @@ class Bounces:
                 break
             time = min(FREE * left, limit - state.t)
             state = self.engine.once(state, time, u)
-            if limit - state.t <= EPS * limit:
+            if limit - state.t <= ROUNDED * limit:
                 state = state._replace(t=limit)
             if state.t == end:
                 chunk.q[step + 1], chunk.e[step + 1] = state.q, state.e

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.math.tolerances import ROUNDED
+
 from ..failure import SimulationError
 from .bounces import Bounces
 from .compiled import Programs, gap_counts
@@ -21,7 +23,6 @@ from .events import Event
 
 RESOLUTION = 1e-12  # [m, rad, or per s]: what is clearly positive or negative
 ROUNDING = 1e-12  # of the change of an event's number over a step: nearer to zero at an impact, it is zero
-EPS = float(np.finfo(float).eps)
 
 Torques = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of states (t, q, e) (k, …) → u (k, nu)
 
@@ -174,7 +175,7 @@ class Watch:
         begin = State(float(chunk.t[step]), chunk.q[step], chunk.e[step])
         end = State(float(chunk.t[step + 1]), chunk.q[step + 1], chunk.e[step + 1])
         h = end.t - begin.t
-        within = 4.0 * EPS * max(abs(begin.t), h)
+        within = ROUNDED * max(abs(begin.t), h)
         seen: dict[float, np.ndarray] = {}
 
         def numbers(after: float) -> np.ndarray:
