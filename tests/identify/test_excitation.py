@@ -1,5 +1,7 @@
 """Excitation: within every limit at every instant, and better than chance."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -127,6 +129,30 @@ def test_saved_motion_reads_back(tmp_path):
 def test_bad_input(options, text):
     with pytest.raises(DalembertError, match=text):
         identify.excitation(load("2r"), starts=1, **options)
+
+
+def weak(share: float):
+    """The UR5, whose motors give so much of what gravity asks for at most."""
+    arm = load("ur5").without("friction", "damping")
+    most = np.abs(arm.gravity(arm.random(np.random.default_rng(0), 2000))).max(axis=0)
+    edit = arm.edit()
+    for joint, load_ in zip(arm.joints, most, strict=True):
+        edit = edit.set_joint(joint.name, effort_limit=share * load_ + 0.1)
+    return edit.done()
+
+
+def test_weak_motors_move_where_they_can_hold_the_robot():
+    robot = weak(0.5)
+    motion = identify.excitation(robot, starts=1, rate=100.0)
+    tau = robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    assert np.all(np.abs(tau).max(axis=0) <= 0.95 * robot.limits.effort + ITERATED)
+    assert motion.condition < 1000.0 and "because of the torque" in motion.log[0]
+
+
+def test_a_joint_that_gravity_overloads_everywhere_is_named_before_the_search(monkeypatch):
+    monkeypatch.setattr(sys.modules["dalembert.identify.excitation"], "best_motion", None)
+    with pytest.raises(DalembertError, match="gravity and friction load joint 'shoulder_lift_joint'"):
+        identify.excitation(load("ur5").edit().set_joint("shoulder_lift_joint", effort_limit=1e-3).done())
 
 
 def test_free_bases_are_refused_with_a_cure():

@@ -9,6 +9,7 @@ import typer
 
 from dalembert.errors import DalembertError
 from dalembert.files import write_text
+from dalembert.progress import Progress, each
 
 from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 from .terminal import is_unicode
@@ -42,18 +43,21 @@ def run(
     check_target(out, "--out")
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     names = dict(_pair(text) for text in rename or ())
-    derived = [loaded.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]
+    wanted = each(quantity or USUAL, "deriving the equations")
+    derived = [loaded.equations(name, symbols=symbols, rename=names, frame=frame) for name in wanted]
     if out:
-        text = document(derived, out.suffix.removeprefix("."), digits=digits, short=short)
+        with Progress("writing the equations"):
+            text = document(derived, out.suffix.removeprefix("."), digits=digits, short=short)
         write_text(out, text)
         print(out)
         return 0
     used = symbols_used(derived)
     if as_json:
-        shown = {e.name: {"latex": e.latex(digits=digits, short=short), "sympy": str(e.sympy)} for e in derived}
+        written = each(derived, "writing the equations")
+        shown = {e.name: {"latex": e.latex(digits=digits, short=short), "sympy": str(e.sympy)} for e in written}
         print_json({"equations": shown, "symbols": [p._asdict() for p in used]})
         return 0
-    for equation in derived:
+    for equation in each(derived, "writing the equations"):
         if not quantity and equation.monomials > READABLE:
             more = f"--quantity {equation.name} prints them, --out equations.tex writes them"
             print(f"{equation.letter}: too long to read, with {equation.monomials} terms: {more}\n")

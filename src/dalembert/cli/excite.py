@@ -34,6 +34,9 @@ def run(
         float | None, typer.Option(help="Least distance [m] of links that could touch, by their collision shapes.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the starts of the optimiser.")] = 0,
+    starts: Annotated[
+        int | None, typer.Option(min=1, help="Of the optimiser; default: 32, fewer for large robots.")
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """A motion within the limits of the joints that excites all identifiable parameters, for `dalembert identify`.
@@ -55,6 +58,7 @@ def run(
         acceleration=acceleration,
         floor=floor,
         clearance=clearance,
+        starts=starts,
     )
     motion.save(out)
     if as_json:

@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.logs import Trajectory, write_trajectory
+from dalembert.model.keyframes import start_of
 from dalembert.robot import Robot
 
 from .base import base_of
@@ -27,9 +28,15 @@ from .moves import PointToPoint
 from .optimum import Information, best_motion
 from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
 
-STARTS = 32  # of the optimiser
+STARTS, FEWEST_STARTS = 32, 2  # of the optimiser
+USUAL_RANK = 90  # base parameters up to which the optimiser makes all its starts: a step costs the cube of their number
 KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")
+PLACES = 1000  # configurations among which the one is found that the motors hold most easily
+INSIDE = 0.8  # share of the ranges in which it lies, so that there is room for a motion
+SLOW = 0.05  # share of the largest speed, at most of 1 rad/s or m/s, at which friction counts there
+EASED = 0.5  # share of the efforts that gravity takes at most in the middle of a motion that is only made smaller
+POOR = 1000.0  # condition number above which some parameters hardly show
 RAMP = 2.0  # [s] from rest into the motion and out of it
 
 
@@ -105,7 +112,7 @@ def excitation(
     clearance: float | None = None,
     allowed: Callable[[np.ndarray], np.ndarray] | None = None,
     criterion: str = "condition",
-    starts: int = STARTS,
+    starts: int | None = None,
 ) -> Excitation:
     """A motion of `duration` seconds that shows the base parameters, within the limits of the joints at every instant.
 
@@ -118,7 +125,8 @@ def excitation(
     distances of links are not checked, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
     motion is drawn in until all of this holds. criterion: what is minimised,
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
-    columns scaled to unit length.
+    columns scaled to unit length. starts: of the optimiser; default 32, fewer for robots with more than 90 base
+    parameters, so that a humanoid takes seconds too.
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS, "excitation")
@@ -138,7 +146,11 @@ def excitation(
     if count < 2:
         raise DalembertError(f"excitation: moves is {moves!r}, expected a whole number of at least 2")
     family: Family = Fourier(int(harmonics), period) if kind == "fourier" else PointToPoint(count, period)
-    problem = Information(base_of(parameters), limits, family, criterion)
+    surroundings = Surroundings(limits, margin, floor, clearance, allowed, _held(robot, limits, margin))
+    base = base_of(parameters)
+    if starts is None:
+        starts = max(FEWEST_STARTS, round(STARTS * min(1.0, USUAL_RANK / max(1, base.rank)) ** 3))
+    problem = Information(base, limits, family, criterion)
     best = best_motion(problem, max(1, starts), np.random.default_rng(seed))
     series = best_phase(best, ramp, limits) if isinstance(best, Series) else best
     none = np.zeros(0)
@@ -146,11 +158,13 @@ def excitation(
     motion = Excitation(
         none, none, none, none, title="excitation", robot=robot, series=series, bounds=bounds, ramp=ramp
     )
-    motion, notes = _within(robot, motion, Surroundings(limits, margin, floor, clearance, allowed))
+    motion, notes = _within(robot, motion, surroundings)
     if np.isfinite(robot.limits.jerk).any():
         notes.append("limits of jerk are not kept: motion.check says where they are exceeded")
     assert motion.series is not None
     condition = problem.condition_of(motion.series)
+    if condition > POOR:
+        notes.append(f"with a condition number of {condition:.2g} some parameters hardly show: give it more time")
     return replace(motion, condition=condition, log=tuple(notes)).resampled(rate)
 
 
@@ -182,6 +196,31 @@ class Surroundings(NamedTuple):
     floor: float | None
     clearance: float | None
     allowed: Callable[[np.ndarray], np.ndarray] | None
+    held: np.ndarray
+
+
+def _held(robot: Robot, limits: Limits, margin: float) -> np.ndarray:
+    """Where the motors hold the robot most easily, of its usual start, the middle of its ranges and random places."""
+    effort, half = np.maximum(_efforts(robot, margin), 1e-300), 0.5 * INSIDE * (limits.upper - limits.lower)
+    places = np.random.default_rng(0).uniform(limits.center - half, limits.center + half, (PLACES, robot.nq))
+    places[:2] = np.clip(start_of(robot.model).q, limits.center - half, limits.center + half), limits.center
+    gravity, slow = robot.gravity(places), SLOW * np.minimum(limits.velocity, 1.0)
+    friction = robot.inverse_dynamics(places, np.broadcast_to(slow, (PLACES, robot.nv)), np.zeros((PLACES, robot.nv)))
+    loads = (np.abs(gravity) + np.abs(friction - gravity)) / effort
+    best = int(np.argmin(loads.max(axis=1)))
+    k = int(np.argmax(loads[best]))
+    if loads[best, k] >= 1.0:
+        raise DalembertError(
+            f"excitation: gravity and friction load joint {robot.model.freedom_names[k]!r} with at least "
+            f"{loads[best, k] * effort[k]:.3g} N·m or N, and its motor gives {effort[k]:.3g}, less the margin: correct "
+            "the effort limit, or lock the joint"
+        )
+    return np.asarray(places[best])
+
+
+def _efforts(robot: Robot, margin: float) -> np.ndarray:
+    """Effort limits (n,) [N·m or N] less the share that is left."""
+    return np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)
 
 
 def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tuple[Excitation, list[str]]:
@@ -189,6 +228,9 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
     notes, factor = [], 1.0
     whole = motion.series
     assert whole is not None
+    middle = whole.drawn_in(0.0).at(np.zeros(1))[0]
+    eased = np.all(np.abs(robot.gravity(middle)) <= EASED * _efforts(robot, surroundings.margin))
+    off = np.zeros_like(middle) if eased else surroundings.held - middle
     for _ in range(60):
         t = np.linspace(0.0, motion.duration, FINE + 1)
         q, v, a = motion.at(t)
@@ -196,10 +238,10 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
         if not why:
             break
         factor *= 0.93
-        motion = replace(motion, series=whole.drawn_in(factor))
+        motion = replace(motion, series=whole.drawn_in(factor, (1.0 - factor) * off))
         notes = [f"amplitudes are {100.0 * factor:.0f} % of what the joints' own limits allow, because of {why}"]
     else:
-        raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
+        raise DalembertError(f"excitation: even small motions are not allowed: {why}")
     if surroundings.clearance is None and surroundings.allowed is None:
         notes.append("self-collision was not checked: give a clearance (--clearance), or play it in the viewer first")
     return motion, notes
@@ -207,9 +249,8 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
 
 def _violated(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, surroundings: Surroundings) -> str:
     """The bounds that a sampled motion breaks, in words; "" if none."""
-    limits, margin, floor, clearance, allowed = surroundings
-    names = robot.model.freedom_names
-    effort = np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)
+    limits, margin, floor, clearance, allowed, _ = surroundings
+    names, effort = robot.model.freedom_names, _efforts(robot, margin)
     checks = [("torque", np.abs(robot.inverse_dynamics(q, v, a)), effort), ("velocity", np.abs(v), limits.velocity)]
     checks += [
         ("acceleration", np.abs(a), limits.acceleration),

@@ -24,10 +24,10 @@ class Moves:
         """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
         return weights(t, len(self.points) - 1, self.period)[order] @ self.points
 
-    def drawn_in(self, factor: float) -> Moves:
-        """The same motion, smaller about the middle of its points."""
+    def drawn_in(self, factor: float, shift: Any = 0.0) -> Moves:
+        """The same motion, smaller about the middle of its points, and elsewhere by shift (n,)."""
         middle = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
-        return replace(self, points=middle + factor * (self.points - middle))
+        return replace(self, points=middle + shift + factor * (self.points - middle))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ SAMPLES, ROUGHLY = 120, 60  # instants of a period at which information is count
 STEPS, FIRST = 300, 80  # of the optimiser at most, to finish and to explore
 SHIFTED = 0.7  # share of the range over which a joint's middle may move
 SMALLEST = 0.4  # share of the amplitude allowed by its limits that a joint moves at least
-FINISHED = 8  # of the starts, those that are finished
+FINISHED = 4  # one of so many starts is finished
 SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
 
 
@@ -46,7 +46,8 @@ def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> 
     # the sum of variances has many poor optima: those of the volume lie nearer to its good ones
     first = "D" if problem.criterion == "A" else problem.criterion
     scout = Information(problem.base, problem.limits, problem.family, first, ROUGHLY)
-    with one_blas_thread(), Progress("optimising the motion", starts + len(finish) * min(starts, FINISHED)) as task:
+    finished = max(1, starts // FINISHED)
+    with one_blas_thread(), Progress("optimising the motion", starts + len(finish) * finished) as task:
         done = 0
 
         def climbed(information: Information, theta: np.ndarray, sharpness: int, most: int) -> Climbed:
@@ -55,7 +56,7 @@ def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> 
             return information.climb(theta, sharpness, most)
 
         best = [climbed(scout, start(), explore, FIRST) for _ in range(starts)]
-        best = sorted(best, key=lambda each: each[1])[:FINISHED]
+        best = sorted(best, key=lambda each: each[1])[:finished]
         for sharpness in finish:
             best = [climbed(problem, theta, sharpness, STEPS) for theta, _ in best]
     return problem.motion(min(best, key=lambda each: each[1])[0])

@@ -68,8 +68,8 @@ class Motion(Protocol):
     def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
         """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
 
-    def drawn_in(self, factor: float) -> Motion:
-        """The same motion, scaled down."""
+    def drawn_in(self, factor: float, shift: Any = 0.0) -> Motion:
+        """The same motion, scaled down, and elsewhere by shift (n,)."""
 
 
 class Scaled(NamedTuple):

@@ -50,9 +50,9 @@ class Series:
         x = sin(phase) @ A.T + cos(phase) @ B.T
         return x + self.center if order == 0 else x
 
-    def drawn_in(self, factor: float) -> Series:
-        """The same motion, smaller about its centre."""
-        return replace(self, A=factor * self.A, B=factor * self.B)
+    def drawn_in(self, factor: float, shift: Any = 0.0) -> Series:
+        """The same motion, smaller about its centre, which moves by shift (n,)."""
+        return replace(self, center=self.center + shift, A=factor * self.A, B=factor * self.B)
 
 
 class FourierMotion(Motion):
