@@ -34,9 +34,7 @@ def run(
         float | None, typer.Option(help="Least distance [m] of links that could touch, by their collision shapes.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the starts of the optimiser.")] = 0,
-    starts: Annotated[
-        int | None, typer.Option(min=1, help="Of the optimiser; default: 32, fewer for large robots.")
-    ] = None,
+    starts: Annotated[int | None, typer.Option(min=1, help="Of the optimiser; default: 32, or fewer.")] = None,
     as_json: Json = False,
 ) -> int:
     """A motion within the limits of the joints that excites all identifiable parameters, for `dalembert identify`.

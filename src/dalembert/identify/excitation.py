@@ -28,8 +28,6 @@ from .moves import PointToPoint
 from .optimum import Information, best_motion
 from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
 
-STARTS, FEWEST_STARTS = 32, 2  # of the optimiser
-USUAL_RANK = 90  # base parameters up to which the optimiser makes all its starts: a step costs the cube of their number
 KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")
 PLACES = 1000  # configurations among which the one is found that the motors hold most easily
@@ -147,17 +145,11 @@ def excitation(
         raise DalembertError(f"excitation: moves is {moves!r}, expected a whole number of at least 2")
     family: Family = Fourier(int(harmonics), period) if kind == "fourier" else PointToPoint(count, period)
     surroundings = Surroundings(limits, margin, floor, clearance, allowed, _held(robot, limits, margin))
-    base = base_of(parameters)
-    if starts is None:
-        starts = max(FEWEST_STARTS, round(STARTS * min(1.0, USUAL_RANK / max(1, base.rank)) ** 3))
-    problem = Information(base, limits, family, criterion)
-    best = best_motion(problem, max(1, starts), np.random.default_rng(seed))
+    problem = Information(base_of(parameters), limits, family, criterion)
+    best = best_motion(problem, starts, np.random.default_rng(seed))
     series = best_phase(best, ramp, limits) if isinstance(best, Series) else best
-    none = np.zeros(0)
-    bounds = limits.lower, limits.upper
-    motion = Excitation(
-        none, none, none, none, title="excitation", robot=robot, series=series, bounds=bounds, ramp=ramp
-    )
+    none, bounds = np.zeros(0), (limits.lower, limits.upper)
+    motion = Excitation(*4 * (none,), title="excitation", robot=robot, series=series, bounds=bounds, ramp=ramp)
     motion, notes = _within(robot, motion, surroundings)
     if np.isfinite(robot.limits.jerk).any():
         notes.append("limits of jerk are not kept: motion.check says where they are exceeded")

@@ -26,6 +26,8 @@ SAMPLES, ROUGHLY = 120, 60  # instants of a period at which information is count
 STEPS, FIRST = 300, 80  # of the optimiser at most, to finish and to explore
 SHIFTED = 0.7  # share of the range over which a joint's middle may move
 SMALLEST = 0.4  # share of the amplitude allowed by its limits that a joint moves at least
+STARTS, FEWEST_STARTS = 32, 2
+USUAL_RANK = 90  # base parameters up to which there are all starts: a step costs the cube of their number
 FINISHED = 4  # one of so many starts is finished
 SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
 
@@ -33,8 +35,11 @@ SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigen
 Climbed = tuple[np.ndarray, float]  # theta of a local optimum, and its measure
 
 
-def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> Motion:
-    """The best of several local optima."""
+def best_motion(problem: Information, starts: int | None, rng: np.random.Generator) -> Motion:
+    """The best of several local optima; starts: None for the usual number, which falls where steps are slow."""
+    if starts is None:
+        starts = max(FEWEST_STARTS, round(STARTS * min(1.0, USUAL_RANK / len(problem.chosen)) ** 3))
+    starts = max(1, starts)
     explore, *finish = SHARPNESS
     shape = (problem.columns.robot.nv, problem.family.size)
 

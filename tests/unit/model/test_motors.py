@@ -63,6 +63,23 @@ def test_files_say_which_joints_have_motors(tmp_path) -> None:
         assert [body.joint.name for body in motors(robot.model)] == ["slider"]
 
 
+FOLLOWER = (
+    '<link name="arm">' + BODY.format("") + '</link><joint name="other" type="continuous"><parent link="rail"/>'
+    '<child link="arm"/><axis xyz="0 1 0"/><mimic joint="slider" multiplier="2"/></joint>'
+)
+
+
+def test_the_motor_of_a_joint_that_follows_drives_the_one_it_follows() -> None:
+    robot = load(CART_POLE.format(FOLLOWER + TRANSMISSION.replace("slider", "other")))
+    assert (robot.motors.joints, robot.motors.passive, robot.motors.stated) == (("slider",), ("pole",), True)
+
+
+def test_a_motor_of_an_unknown_joint_is_named() -> None:
+    with pytest.warns(UserWarning, match="a motor for 'sledge', which is no joint of the robot; not used"):
+        robot = load(CART_POLE.format(TRANSMISSION.replace("slider", "sledge")))
+    assert not robot.motors.stated
+
+
 def test_where_nothing_is_said_all_joints_count_and_that_is_said(tmp_path) -> None:
     for robot in (load(CART_POLE.format("")), mjcf(tmp_path, MJCF.format(""))):
         assert robot.motors.joints == ("slider", "pole") and not robot.motors.stated

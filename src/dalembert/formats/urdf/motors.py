@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from dalembert.errors import LISTED
@@ -18,18 +18,18 @@ def with_motors(document: Document, joints: list[Joint], ledger: Ledger) -> list
     """The joints, each with or without a motor where the file states any.
 
     A joint that is not named there has none, unless its range and its effort limit are stated, as only motors need it:
-    files state the motors of an arm, but not those of its gripper, or of the robot that carries it.
+    files state the motors of an arm, but not those of its gripper, or of the robot that carries it. The motor of a
+    joint that follows another drives that other one.
     """
-    named = dict(_named(document))
+    leaders = {joint.name: joint.mimic.leader for joint in joints if joint.mimic is not None}
+    named = {_followed(name, leaders): element for name, element in _named(document)}
     moving = {joint.name: joint for joint in joints if joint.kind != "fixed" and joint.mimic is None}
-    driven = [name for name in named if name in moving]
+    driven, known = [name for name in named if name in moving], {joint.name for joint in joints}
+    for name, element in named.items():
+        if name not in known:
+            ledger.warning(document.where(element), f"a motor for '{name}', which is no joint of the robot", "not used")
     if not driven:
         return joints
-    others = [joint.name for joint in joints if joint.name in named]
-    for name in named:
-        if name not in others:
-            where = document.where(named[name])
-            ledger.info(where, f"a motor for '{name}', which is no joint of the robot", "not used")
     for name in driven:
         if moving[name].fields.get("effort_limit") == 0.0:
             where, what = document.where(named[name]), f"a motor for joint '{name}', whose effort limit is 0"
@@ -43,6 +43,15 @@ def with_motors(document: Document, joints: list[Joint], ledger: Ledger) -> list
         ledger.warning(where, what, "taken as motorised: see robot.motors; edit().set_joint(…, motor=False) changes it")
     fields = {name: {"motor": name not in passive} for name in moving}
     return [replace(joint, fields=joint.fields | fields.get(joint.name, {})) for joint in joints]
+
+
+def _followed(name: str, leaders: Mapping[str, str]) -> str:
+    """The joint that a joint follows in the end, or itself."""
+    seen = {name}
+    while name in leaders and leaders[name] not in seen:
+        name = leaders[name]
+        seen.add(name)
+    return name
 
 
 def _is_limited(joint: Joint) -> bool:
