@@ -7,31 +7,27 @@ the end of the step are already those of the next barrier, so that an iteration 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .plan import Plan
 from .search import NOTHING, Damping, Filter
 
 if TYPE_CHECKING:
     from .solver import Solver
 
 FIRST_GAP = 0.1  # of the cost: what the barrier takes away at first
-SLOW = 10  # iterations after which convergence counts as slow: see `Solver.bend`
 SHORTEST = 1e-4  # part of the way to the boundary below which a direction is given up
 BOUNDARY = 0.995  # part of the way to a slack of zero that a step may go
 
 
-def solve(
-    solver: Solver, iterations: int, tolerance: float, progress: Callable[[Mapping[str, float]], None] | None
-) -> Plan:
-    """Iterate until no decrease is promised, constraints hold, and slack times multiplier is as good as zero."""
-    return _InteriorPoint(solver, tolerance).solve(iterations, progress)
+class InteriorPoint:
+    """How problems with constraints iterate; the methods are those of `FilterSearch`."""
 
+    STUCK = "no step improves on cost or constraints any more"
+    taken, ended, may_go_ahead, was_done = 0, False, False, False
+    patience = 10  # iterations after which convergence counts as slow: see `Solver.bend`
 
-class _InteriorPoint:
     def __init__(self, solver: Solver, tolerance: float) -> None:
         self.solver, self.tolerance = solver, tolerance
         self.sums = self._first()
@@ -58,48 +54,29 @@ class _InteriorPoint:
         self.filter = Filter(float(sums[1]))
         return sums
 
-    def solve(self, iterations: int, progress: Callable[[Mapping[str, float]], None] | None) -> Plan:
-        solver, damping = self.solver, self.damping
-        patience = SLOW
-        for k in range(1, iterations + 1):
-            if k > patience:
-                solver.bend()
-            gain, least = solver.direction(damping.value)
-            if not (least > 0.0 and np.isfinite(gain)):
-                if solver.straighten():
-                    patience = 2 * k
-                elif not damping.failed(least):
-                    solver.complain()
-                continue
-            solver.update_costates()
-            primal, dual = solver.constrained_lengths(self.mu * max(1, solver.count), BOUNDARY)
-            length = self._search(primal, dual)
-            if length is None:
-                if solver.straighten():
-                    patience = 2 * k
-                elif not damping.raised():
-                    return solver.plan(k, False, "no step improves on cost or constraints any more")
-                continue
-            solver.side = 1 - solver.side
-            cost, off = abs(float(self.sums[0])), float(self.sums[1])
-            if progress is not None:
-                numbers = {"iteration": k, "cost": float(self.sums[0]), "infeasibility": off}
-                progress(numbers | {"length": length, "damping": damping.value, "barrier": self.mu})
-            accuracy = self.tolerance * max(cost, NOTHING)
-            enough = max(accuracy, 2.0 * self.mu * solver.count)
-            settled = 0.5 * gain <= (enough if damping.is_least else 0.01 * enough)
-            if settled and off <= self.allowed and float(self.sums[3]) <= 10.0 * accuracy:
-                return solver.plan(k, True, "")
-            damping.adapt(length / primal)
-        return solver.plan(iterations, False, solver.unsettled(iterations))
+    def step(self, gain: float) -> float | None:
+        """The step that the filter accepts; None: there is none."""
+        self.longest, dual = self.solver.constrained_lengths(self.mu * max(1, self.solver.count), BOUNDARY)
+        return self._searched(self.longest, dual)
+
+    def is_done(self, gain: float) -> bool:
+        """Whether no decrease is promised, constraints hold, and slack times multiplier is as good as zero."""
+        cost, off = abs(float(self.sums[0])), float(self.sums[1])
+        accuracy = self.tolerance * max(cost, NOTHING)
+        enough = max(accuracy, 2.0 * self.mu * self.solver.count)
+        settled = 0.5 * gain <= (enough if self.damping.is_least else 0.01 * enough)
+        return settled and off <= self.allowed and float(self.sums[3]) <= 10.0 * accuracy
+
+    def numbers(self) -> dict[str, float]:
+        """For the user's progress."""
+        return {"cost": float(self.sums[0]), "infeasibility": float(self.sums[1]), "barrier": self.mu}
 
     @property
     def allowed(self) -> float:
         """Infeasibility, summed over all rows of all nodes, that counts as none."""
         return 1e-9 * max(1, self.solver.count)
 
-    def _search(self, primal: float, dual: float) -> float | None:
-        """The step that the filter accepts, with the sums there; None: there is none."""
+    def _searched(self, primal: float, dual: float) -> float | None:
         solver, mu = self.solver, self.mu
         before = float(self.sums[0] - mu * self.sums[2])
         slope, length = solver.slope() - mu * self._log_rate(), primal

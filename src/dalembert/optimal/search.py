@@ -20,6 +20,8 @@ SHORT = 0.1  # a step shorter than this asks for more damping
 ARMIJO = 1e-4  # part of the promised decrease that a step must achieve
 ROUNDING = 1e-13  # of the cost: what rounding may add to it
 FILTER = 1e-5  # margin of the filter
+SLOW = 12  # iterations after which convergence counts as slow: see `Solver.bend`
+SHORTEST = 2.0**-14  # step length below which a direction is given up
 
 
 class Damping:
@@ -103,3 +105,62 @@ class Merit:
         weight, noise = self.weight, ROUNDING * abs(cost)
         least = ARMIJO * length * min(slope - weight * gaps, 0.0)
         return isfinite(new_cost) and new_cost + weight * new_gaps <= cost + weight * gaps + least + noise
+
+
+class FilterSearch:
+    """How problems without constraints iterate: steps are halved until the filter accepts them.
+
+    Where there are no gaps either, full steps are compiled, at the start at most so many: 0 for none. taken: those;
+    ended: whether they have settled; floor: a decrease that counts as none.
+    """
+
+    STUCK = "no step along Newton's direction lowers the cost any more"
+    patience, longest = SLOW, 1.0
+
+    def __init__(self, solver: Solver, tolerance: float, most: int) -> None:
+        self.solver, self.tolerance, self.damping = solver, tolerance, Damping(solver)
+        self.taken, self.ended, self.may_go_ahead, self.was_done, self.gaps = 0, False, False, False, 0.0
+        if most and solver.full_steps is not None:
+            solver.rest()
+            self.taken, self.ended, self.cost, self.floor = solver.full_steps.begin(most, tolerance)
+            refused = not self.ended and self.taken < most
+            solver.stepped(1, self.taken, self.ended, refused)
+            self.may_go_ahead = not refused
+        else:
+            self.cost, self.gaps = solver.start()[:2].tolist()
+            self.floor = tolerance * NOTHING * max(1.0, abs(self.cost))
+        if not isfinite(self.cost):
+            solver.complain()
+        self.filter = Filter(self.gaps)
+
+    def go_ahead(self, most: int) -> int:
+        """Compiled full steps, at most so many; returns how many were taken."""
+        solver = self.solver
+        assert solver.full_steps is not None
+        taken, self.ended, self.cost = solver.full_steps(self.cost, solver.side, most, self.tolerance, self.floor)
+        solver.stepped(solver.side, taken, self.ended, taken < most and not self.ended)
+        self.may_go_ahead = False
+        return taken
+
+    def step(self, gain: float) -> float | None:
+        """The longest step that is accepted; None: there is none. gain: twice the decrease that the model promises."""
+        solver = self.solver
+        small = 0.5 * gain <= max(self.tolerance * abs(self.cost), self.floor)
+        slope, length = -gain if solver.is_plain else solver.slope(), 1.0
+        while length >= SHORTEST:
+            cost, gaps = solver.evaluate(length)[:2].tolist()
+            judge = solver.merit or self.filter
+            if judge.accepts(self.cost, self.gaps, cost, gaps, length, slope):
+                self.cost, self.gaps = cost, gaps
+                break
+            length *= 0.5
+        self.was_done = small and self.gaps <= FEASIBLE
+        return length if length >= SHORTEST else None
+
+    def is_done(self, gain: float) -> bool:
+        """Whether the plan has settled with the last step."""
+        return self.was_done and (self.damping.is_least or 50.0 * gain <= self.tolerance * abs(self.cost))
+
+    def numbers(self) -> dict[str, float]:
+        """For the user's progress."""
+        return {"cost": self.cost, "infeasibility": self.gaps}

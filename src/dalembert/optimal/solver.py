@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,30 +18,14 @@ from dalembert.errors import DalembertError
 
 from .beginning import begin
 from .diagnosis import overshooting, slope_complaint
+from .interior import InteriorPoint
 from .memory import Memory
 from .plan import Plan
-from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter, Merit
+from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, SLOW, FilterSearch, Merit
 from .stage import MEASURES
 
 if TYPE_CHECKING:
     from .problem import Problem
-
-SLOW = 12  # iterations after which convergence counts as slow: see `Solver.bend`
-SHORTEST = 2.0**-14  # step length below which a direction is given up
-
-
-class _Begun(NamedTuple):
-    """How iterations begin: steps that were taken, whether they settled or one was refused; cost and gaps there.
-
-    floor: a decrease that counts as none.
-    """
-
-    taken: int
-    settled: bool
-    refused: bool
-    cost: float
-    gaps: float
-    floor: float
 
 
 class Solver(Memory):
@@ -114,28 +98,17 @@ class Solver(Memory):
         self, iterations: int, tolerance: float, progress: Callable[[Mapping[str, float]], None] | None = None
     ) -> Plan:
         """Iterate until the model promises no further decrease."""
+        search: FilterSearch | InteriorPoint
         if self.is_constrained:
-            from .interior import solve
-
-            return solve(self, iterations, tolerance, progress)
-        begun = self._begun(min(iterations, SLOW), tolerance, progress is None)
-        k, cost, gaps, floor, refused = begun.taken, begun.cost, begun.gaps, begun.floor, begun.refused
-        if begun.settled:
-            return self.plan(k, True, "")
-        if not isfinite(cost):
-            self.complain()
-        damping, filtered, patience = Damping(self), Filter(gaps), SLOW
-        while k < iterations:
-            if self.full_steps is not None and damping.value == 0.0 and progress is None and not refused:
-                most = iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k
-                taken, settled, cost = self.full_steps(cost, self.side, most, tolerance, floor)
-                self._stepped(self.side, taken, settled, taken < most and not settled)
-                k += taken
-                if settled:
-                    return self.plan(k, True, "")
-                if k == iterations:
-                    break
-            refused = False
+            search = InteriorPoint(self, tolerance)
+        else:
+            search = FilterSearch(self, tolerance, min(iterations, SLOW) if progress is None else 0)
+        damping, patience, k = search.damping, search.patience, search.taken
+        while k < iterations and not search.ended:
+            if isinstance(search, FilterSearch) and search.may_go_ahead and damping.value == 0.0:
+                k += search.go_ahead(iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k)
+                continue
+            search.may_go_ahead = self.full_steps is not None and progress is None
             k += 1
             if k > patience:
                 self.bend()
@@ -147,41 +120,24 @@ class Solver(Memory):
                     self.complain()
                 continue
             self.update_costates()
-            slope = -gain if self.is_plain else self.slope()
-            length = self._search(filtered, cost, gaps, slope)
-            small = 0.5 * gain <= max(tolerance * abs(cost), floor)
+            length = search.step(gain)
             if length is None:
-                if small and gaps <= FEASIBLE:
+                if search.was_done:
                     return self.plan(k, True, "")
                 if self.straighten():
                     patience = 2 * k
                 elif not damping.raised():
-                    return self.plan(k, False, "no step along Newton's direction lowers the cost any more")
+                    return self.plan(k, False, search.STUCK)
                 continue
             self.side = 1 - self.side
-            sums = self.evaluations[1 - self.side].sums
-            cost, gaps = float(sums[0]), float(sums[1])
             if progress is not None:
-                numbers = {"iteration": k, "cost": cost, "infeasibility": gaps}
-                progress(numbers | {"length": length, "damping": damping.value})
-            if small and gaps <= FEASIBLE and (damping.is_least or 50.0 * gain <= tolerance * abs(cost)):
+                progress({"iteration": k, **search.numbers(), "length": length, "damping": damping.value})
+            if search.is_done(gain):
                 return self.plan(k, True, "")
-            damping.adapt(length)
-        return self.plan(iterations, False, self.unsettled(iterations))
+            damping.adapt(length / search.longest)
+        return self.plan(k, search.ended, "" if search.ended else self.unsettled(iterations))
 
-    def _begun(self, most: int, tolerance: float, compiled: bool) -> _Begun:
-        """The models at the start, and where steps are compiled, at most so many of them."""
-        if self.full_steps is None or not compiled:
-            sums = self.start()
-            cost, gaps = float(sums[0]), float(sums[1])
-            return _Begun(0, False, False, cost, gaps, tolerance * NOTHING * max(1.0, abs(cost)))
-        self.rest()
-        taken, settled, cost, floor = self.full_steps.begin(most, tolerance)
-        refused = not settled and taken < most
-        self._stepped(1, taken, settled, refused)
-        return _Begun(taken, settled, refused, cost, 0.0, floor)
-
-    def _stepped(self, side: int, taken: int, settled: bool, refused: bool) -> None:
+    def stepped(self, side: int, taken: int, settled: bool, refused: bool) -> None:
         """After full steps from the trajectory `side`: which one is the current one, and what was evaluated last."""
         assert self.full_steps is not None
         self.side = (side + taken) % 2
@@ -242,17 +198,6 @@ class Solver(Memory):
         better = ': where residuals stay large, curvature="auto" or "exact" converges better'
         advice = better if linear and not exact and not bends else ""
         return f"it had not settled after {iterations} iterations{advice}"
-
-    def _search(self, filtered: Filter, cost: float, gaps: float, slope: float) -> float | None:
-        """The longest step that the filter accepts, halving; None: there is none."""
-        length = 1.0
-        while length >= SHORTEST:
-            sums = self.evaluate(length)
-            judge = self.merit or filtered
-            if judge.accepts(cost, gaps, float(sums[0]), float(sums[1]), length, slope):
-                return length
-            length *= 0.5
-        return None
 
     def slope(self) -> float:
         """The rate at which the cost changes along the direction."""
