@@ -7,7 +7,7 @@ import pytest
 
 import fault_table
 from dalembert import identify
-from dalembert.identify import channels
+from dalembert.identify import channels, signals
 from dalembert.identify.fitted import samples_of
 from faulty_logs import FAULTS, HIDDEN, MISSED, NAMED, ROBOTS, arm, healthy, motion_of, truth_of, verdict_on
 from simulated import SimulatedLog
@@ -36,6 +36,20 @@ def test_sound_logs_raise_no_doubt(seed, rotor):
     fit = identify.fit(robot, SimulatedLog(t, q, v, a, tau), rotor=bool(rotor))
     assert fit.doubts == ()
     assert fit.training.ok, fit.training.table()
+
+
+def test_a_torque_that_freezes_for_a_moment_is_named():
+    """0.4 s of 12 s, in the joint with the least torque; a joint that rests for as long is no fault."""
+    robot = arm("ur5")
+    log, held = healthy(robot), slice(500, 540)
+    log.tau[held, 5] = log.tau[500, 5]
+    with pytest.raises(identify.LogError, match="'wrist_3_joint': its torque is frozen .* rows 501 to 540"):
+        identify.fit(robot, log)
+    resting = healthy(robot, noise=0.0)
+    for x in (resting.q, resting.v, resting.a):
+        x[:40] = x[0] if x is resting.q else 0.0
+    resting.tau[:40] = robot.gravity(resting.q[:1])
+    assert not [doubt for doubt in signals.doubts(robot, samples_of(robot, resting), np.ones(6, bool)) if doubt.serious]
 
 
 def test_a_wrong_scale_that_is_a_tool_is_no_fault():

@@ -16,6 +16,7 @@ DROPPED = 0.005  # share of torques that are exactly 0
 AT_LIMIT, LONG = 0.01, 3  # share of torques at the very largest one, and how many of them in a row
 FROZEN = 0.04  # share of the log over which a torque keeps its value though the motion asks for another
 CHANGES = 0.2  # change of the modelled torque or the speed, relative to its range, that asks for another value
+UNUSUAL, MOVES = 10, 0.02  # times the usual stretch of equal values, over which even so much of a change asks for one
 COARSE = 0.25  # step of a quantised torque, relative to its standard deviation
 
 
@@ -52,7 +53,8 @@ def _of_joint(name: str, tau: np.ndarray, modelled: np.ndarray, v: np.ndarray) -
         if tau[0] or np.ptp(modelled):
             yield Doubt(name, f"its torque is {tau[0]:.4g} throughout", "is the channel the right one?")
         return
-    share = float(np.mean(tau == 0.0))
+    idle = (v == 0.0) & (np.abs(modelled) <= 1e-6 * np.abs(modelled).max())  # a joint at rest may ask for nothing
+    share = float(np.mean((tau == 0.0) & ~idle))
     begins, lengths = _runs(tau)
     values = np.unique(tau)
     step = float(np.median(np.diff(values)))
@@ -74,8 +76,11 @@ def _of_joint(name: str, tau: np.ndarray, modelled: np.ndarray, v: np.ndarray) -
             return
     longest = int(np.argmax(lengths))
     during = slice(int(begins[longest]), int(begins[longest] + lengths[longest]))
-    asked = [np.ptp(x[during]) > CHANGES * np.ptp(x) for x in (modelled, v) if np.ptp(x)]
-    if lengths[longest] > max(FROZEN * len(tau), FEWEST) and any(asked):
+    asked = max(np.ptp(x[during]) / np.ptp(x) if np.ptp(x) else 0.0 for x in (modelled, v))
+    long, unusual = FROZEN * len(tau), UNUSUAL * float(np.quantile(lengths, 0.99))
+    if lengths[longest] > FEWEST and any(
+        lengths[longest] > most and asked > least for most, least in ((long, CHANGES), (unusual, MOVES))
+    ):
         what = (
             f"its torque is frozen at {tau[during.start]:.4g} in {100 * lengths[longest] / len(tau):.2g} % of the log"
         )
