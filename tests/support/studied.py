@@ -15,13 +15,13 @@ from dalembert import DalembertError, SimulationError, load, study
 from dalembert.math import abs as absolute
 
 SPACE = study.Space(mass=study.uniform(0.0, 3.0), speed=study.normal(0.0, 1.0))
-PAUSE = 0.0  # [s] that a row of the program takes
+PAUSE = "PAUSE_OF_ROWS"  # in the environment: [s] that a row of the program takes
 
 
 def energies(robot, row):
     if row.index == 7:
         raise RuntimeError("no way")
-    time.sleep(PAUSE)
+    time.sleep(float(os.environ.get(PAUSE, 0.0)))
     v = np.array([row["speed"], 0.5])
     return {
         "torque": row["mass"] * robot.bias([0.3, 0.2], v),
@@ -98,7 +98,7 @@ def troubles(robot):
 
 
 if __name__ == "__main__":
-    PAUSE = 0.005
+    os.environ[PAUSE] = "0.005"
     sys.modules["studied"] = sys.modules["__main__"]
     energies.__module__ = "studied"
     if len(sys.argv) > 2:

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.execute.identity import code
+from dalembert.compiler.execute.visible import visible_code
 from dalembert.errors import DalembertError
 from dalembert.files import write_text
-from dalembert.model.content import leaves
+from dalembert.model.content import is_own, leaves
 from dalembert.robot import Robot
 from dalembert.study.distributions.designs import GROWING
 from dalembert.study.distributions.draw import Draw
@@ -73,8 +73,10 @@ def described(task: Task) -> dict[str, Any]:
 
 
 def robot_digest(robot: Robot) -> str:
-    """SHA-256 (hex) of the model with its shapes, which contacts depend on."""
+    """SHA-256 (hex) of the model with its shapes, which contacts depend on, and with the user's types of joints."""
     digest = hashlib.sha256(robot.model.fingerprint.encode())
+    others = sorted(map(visible_code, (kind for kind in robot.model.types if not is_own(kind))))
+    digest.update("".join(others).encode())
     for leaf in leaves(robot.model):
         if isinstance(leaf, (np.ndarray, np.generic, float)):
             digest.update(np.asarray(leaf).tobytes())
@@ -84,12 +86,8 @@ def robot_digest(robot: Robot) -> str:
 
 
 def function_digest(run: Any) -> str:
-    """Digest of a function and of all that it uses, or of its text alone; "" where neither can be seen."""
-    seen = code(run)
-    if seen is not None:
-        return seen
-    text = _source(run)
-    return hashlib.sha256(text.encode()).hexdigest() if text else ""
+    """Digest of a function and of all that it uses, as far as that can be seen."""
+    return visible_code(run)
 
 
 def _source(run: Any) -> str:

@@ -8,9 +8,9 @@ other libraries (`foreign`) and the key of the disk cache (`identity`) live here
 In the order of reading: `program`, `identity`, `sources` (the package's own code), `registry`; `host` → `batch`,
 `threads`; `device`; `call` → `arguments`, `memory`, `summary`; `methods` (fast calls with choices); `foreign` →
 `jax_operator`, `torch_operator`; `interruption` (long loops in pieces), `recent` (what is kept for the next call like
-it), `watch` (whether objects are as they were), `proof` (what is kept on disk beside code), `alone` (users' functions
-known by their own trace), `stages` and `receding` (compiled loops of optimal control), `procedures` (loops over arrays
-in plain Python), `system` (the machine).
+it), `watch` (whether objects are as they were), `visible` (digests of users' code that files keep), `proof` (what is
+kept on disk beside code), `alone` (users' functions known by their own trace), `stages` and `receding` (compiled
+loops of optimal control), `procedures` (loops over arrays in plain Python), `system` (the machine).
 """
 
 from .arguments import (

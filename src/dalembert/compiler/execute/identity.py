@@ -5,6 +5,7 @@ Machine code is kept on disk under a key that must change with everything that d
 objects whose classes are the package's; and, wherever a class or a function is somebody else's, the graph that its
 trace gives (see `Program`), since only a trace sees everything. `code` is a digest of others' code for use within one
 process: it says whether an earlier trace can be used again, and answers None where something could change unseen.
+`visible.visible_code` goes around such places: it finds most changes of a user's function, not all.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ MOST = 5000  # objects examined before a piece of code counts as too large to be
 
 def is_own(x: type | Callable[..., Any]) -> bool:
     """Whether a class or function is the package's own."""
-    return _root(x) == PACKAGE
+    return root_of(x) == PACKAGE
 
 
 def content(*objects: Any) -> str | None:
@@ -102,21 +103,22 @@ def content(*objects: Any) -> str | None:
 
     None where they hold classes or functions that are not the package's own.
     """
-    walk = _Walk(others=False)
-    digest = _digest(walk, objects)
+    walk = Walk(others=False)
+    digest = digest_of(walk, objects)
     return None if digest is None else f"{digest} {own_code(*walk.rooms)}"
 
 
 def code(*objects: Any) -> str | None:
     """Digest of the content of objects and of all code that they bring; None where not everything can be seen."""
-    return _digest(_Walk(others=True), objects)
+    return digest_of(Walk(others=True), objects)
 
 
 class _Unseen(Exception):
     """Something that could change without being noticed."""
 
 
-def _digest(walk: _Walk, objects: tuple[Any, ...]) -> str | None:
+def digest_of(walk: Walk, objects: tuple[Any, ...]) -> str | None:
+    """Digest of all that a walk sees; None where it gives up."""
     try:
         walk.visit(objects)
     except (_Unseen, RecursionError):
@@ -124,11 +126,12 @@ def _digest(walk: _Walk, objects: tuple[Any, ...]) -> str | None:
     return hashlib.sha256("".join(walk.words).encode()).hexdigest()
 
 
-def _root(x: Any) -> str:
+def root_of(x: Any) -> str:
+    """The top-level module of a class or function."""
     return str(getattr(x, "__module__", "")).partition(".")[0]
 
 
-class _Walk:
+class Walk:
     """Goes through objects, classes and functions. others: whether also through what is not the package's own."""
 
     def __init__(self, others: bool) -> None:
@@ -140,6 +143,22 @@ class _Walk:
     def add(self, *words: Any) -> None:
         self.words.append(repr(words))
 
+    def unseen(self, *what: Any) -> None:
+        """Something that could change without being noticed."""
+        raise _Unseen
+
+    def opaque(self, x: Any) -> None:
+        """An object whose state cannot be read."""
+        self.unseen(type(x).__name__)
+
+    def imports(self, code: CodeType, names: dict[str, Any]) -> None:
+        """Imports inside a function, whose modules are not known before it runs."""
+        self.unseen("import")
+
+    def is_fixed(self, root: str) -> bool:
+        """Whether what a module holds changes with its version only."""
+        return root in FIXED
+
     def visit(self, x: Any) -> None:
         """Anything."""
         kind = type(x)
@@ -150,7 +169,8 @@ class _Walk:
             self.add("again", self.seen[id(x)][0])
             return
         if len(self.seen) >= MOST:
-            raise _Unseen
+            self.unseen("more")
+            return
         self.seen[id(x)] = len(self.seen), x
         if kind in (tuple, list):
             self.add(kind.__name__, len(x))
@@ -161,11 +181,11 @@ class _Walk:
             for item in x.items():
                 self.visit(item)
         elif kind in (set, frozenset):
-            self.add(kind.__name__, sorted(map(repr, x)))
+            self.add(kind.__name__, sorted(repr(item) for item in x if type(item) in PLAIN))
             for item in x:
                 if type(item) not in PLAIN:
-                    raise _Unseen  # without an order
-        elif isinstance(x, (np.ndarray, np.generic)) and _root(kind) == "numpy":
+                    self.unseen("no order")
+        elif isinstance(x, (np.ndarray, np.generic)) and root_of(kind) == "numpy":
             self._array(np.asarray(x))
         elif isinstance(x, type):
             self._class(x)
@@ -189,10 +209,10 @@ class _Walk:
 
     def _class(self, x: type) -> None:
         self.add("class", x.__module__, x.__qualname__)
-        if _root(x) == PACKAGE:
+        if root_of(x) == PACKAGE:
             self.rooms.add(room_of(x.__module__))
             return
-        if _root(x) in FIXED:
+        if self.is_fixed(root_of(x)):
             self._fixed(x.__module__, x.__name__)  # pathlib.Path reads files
             return
         self._demand_others()
@@ -215,11 +235,11 @@ class _Walk:
         """A function, method or wrapper of one; False: none of these."""
         if isinstance(x, FunctionType):
             self.add("function", x.__module__, x.__qualname__)
-            if _root(x) in FIXED or _root(x) == PACKAGE:
+            if self.is_fixed(root_of(x)) or root_of(x) == PACKAGE:
                 self._fixed(x.__module__, x.__name__)
-                if _root(x) in FIXED:
+                if self.is_fixed(root_of(x)):
                     return True
-                self._place(x.__code__)
+                self.place(x.__code__)
                 if not x.__closure__:
                     return True
             else:
@@ -245,9 +265,9 @@ class _Walk:
             elif isinstance(x.__self__, (ModuleType, type(None))):
                 self._fixed(x.__module__ or "", x.__name__)
             else:
-                raise _Unseen
+                self.unseen(x.__name__)
             return True
-        if _root(x) == "numpy" and not isinstance(x, type):  # ufuncs and other callables of NumPy
+        if root_of(x) == "numpy" and not isinstance(x, type):  # ufuncs and other callables of NumPy
             self._fixed(x.__module__, x.__name__)
             return True
         return False
@@ -268,21 +288,21 @@ class _Walk:
         elif isinstance(x, partial):
             self.add("partial")
             self.visit((x.func, x.args, x.keywords))
-        elif _root(kind) == "dataclasses":  # marks such as MISSING
+        elif root_of(kind) == "dataclasses":  # marks such as MISSING
             self.add(kind.__qualname__)
         elif is_own(kind) and isinstance(getattr(x, "fingerprint", None), str):
             self.add("known", kind.__qualname__, x.fingerprint)
             others = [part for part in getattr(x, "types", ()) if not is_own(part)]
             for part in sorted(others, key=lambda t: (t.__module__, t.__qualname__)):
                 self.visit(part)
-        elif isinstance(x, tuple) and (is_own(kind) or _root(kind) not in FIXED):  # a record
+        elif isinstance(x, tuple) and (is_own(kind) or root_of(kind) not in FIXED):  # a record
             self.visit(kind)
             self.visit((tuple(x), getattr(x, "__dict__", {})))
         elif is_own(kind) and hasattr(kind, "determinants"):
             self.add("determined", kind.__qualname__)
             parts = x.determinants()
             if parts is None:
-                raise _Unseen
+                self.unseen(kind.__qualname__)
             self.visit(parts)
         elif is_dataclass(x):
             self.visit(kind)
@@ -291,17 +311,16 @@ class _Walk:
                 self.visit(getattr(x, field.name))
             if not is_own(kind) and hasattr(x, "__dict__"):
                 self.visit({n: y for n, y in vars(x).items() if n not in {f.name for f in fields(x)}})
-        elif _root(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
+        elif root_of(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
             self.visit(kind)
             self.visit(vars(x))
             for base in kind.__mro__:
-                slots = getattr(base, "__slots__", ())
-                for name in (slots,) if isinstance(slots, str) else slots:
+                for name in slots_of(base):
                     self.visit((name, getattr(x, name, None)))
         else:
-            raise _Unseen
+            self.opaque(x)
 
-    def _place(self, code: CodeType) -> None:
+    def place(self, code: CodeType) -> None:
         """Which of the functions of a module it is: those written within one function may have one name."""
         numbers = [x for x in code.co_consts if type(x) in PLAIN]
         self.add(code.co_firstlineno, code.co_code, code.co_names, numbers)
@@ -309,7 +328,7 @@ class _Walk:
     def _code(self, code: CodeType, names: dict[str, Any]) -> None:
         """Instructions, constants, and the globals that are named."""
         if opmap["IMPORT_NAME"] in code.co_code[::2]:
-            raise _Unseen
+            self.imports(code, names)
         self.add(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
@@ -319,33 +338,39 @@ class _Walk:
         for name in code.co_names:
             if name in names:
                 self.add(name)
-                self._named(names[name], code.co_names)
+                self.named(names[name], code.co_names)
             elif name in REACHING and hasattr(builtins, name):
-                raise _Unseen
+                self.unseen(name)
 
-    def _named(self, x: Any, attributes: tuple[str, ...]) -> None:
+    def named(self, x: Any, attributes: tuple[str, ...]) -> None:
         """The value of a global name; of a module, the attributes that the code may use."""
         if not isinstance(x, ModuleType):
             self.visit(x)
             return
         root = x.__name__.partition(".")[0]
-        if root == PACKAGE or root in FIXED:
+        if root == PACKAGE or self.is_fixed(root):
             self._fixed(x.__name__, *(ELSEWHERE.intersection(attributes) if root in (PACKAGE, "numpy") else ()))
             return
         self._demand_others()
         for name in attributes:
             if name in vars(x):
                 self.add(name)
-                self._named(vars(x)[name], attributes if isinstance(vars(x)[name], ModuleType) else ())
+                self.named(vars(x)[name], attributes if isinstance(vars(x)[name], ModuleType) else ())
 
     def _fixed(self, module: str, *names: str) -> None:
         """A module, and names in it, that change with its version only and compute from their arguments alone."""
         root, *inner = module.split(".")
         self.rooms |= {room_of(module)} if root == PACKAGE else set()
         if root not in PURE | {PACKAGE} or not ELSEWHERE.isdisjoint((*inner, *names)):
-            raise _Unseen
+            self.unseen(module, *names)
         self.add("fixed", module, *names)
 
     def _demand_others(self) -> None:
         if not self.others:
             raise _Unseen
+
+
+def slots_of(kind: type) -> tuple[str, ...]:
+    """Names of the slots that a class itself has."""
+    slots = vars(kind).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
