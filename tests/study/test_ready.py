@@ -126,6 +126,19 @@ def test_what_an_output_does_not_rise_with_is_found():
     assert groups.explained[0] == pytest.approx(1.0, rel=COMPUTED)
 
 
+def test_points_of_a_grid_count_their_sample_once():
+    """Eight samples at 50 points of a grid: chance gives large correlations, and the intervals say so."""
+    x = np.random.default_rng(0).random((8, 20))
+    grid, rows = np.tile(np.linspace(0.0, 1.0, 50), 8), np.repeat(np.arange(8), 50)
+    y = np.repeat(np.random.default_rng(1).random(8), 50) + 0.3 * grid
+    found = correlations("y", [*map(str, range(20)), "grid"], np.column_stack([x[rows], grid]), y, rows)
+    holds = (found.first_interval[:20, 0] <= 0.0) & (found.first_interval[:20, 1] >= 0.0)
+    assert holds.sum() >= 18 and np.abs(found.first[:20]).max() > 0.4  # all 20 are idle
+    assert found.first_interval[20, 0] > 0.0 and found.explained[:20].max() < 0.9
+    few = correlations("y", ["a"], x[rows[:150], :1], y[:150], rows[:150])
+    np.testing.assert_array_equal(few.first_interval, [[-1.0, 1.0]])  # three samples tell nothing
+
+
 def hill(robot, row):
     return {"y": -((row["x"] - 0.3) ** 2) - (row["z"] - 9.0) ** 2 + row["k"], "other": np.array([row["x"], 0.0])}
 

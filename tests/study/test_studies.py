@@ -214,6 +214,21 @@ def test_rows_that_hang_diverge_or_return_nonsense_are_rows(robot, tmp_path):
     np.testing.assert_array_equal(result.table()["y"][[0, 1, 12, 13]], [0.0, 1.0, 12.0, 13.0])
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"mass": 1.0}, "'mass', which is an axis or a column"),
+        ({"row": 1.0}, "'row', which is an axis or a column"),
+        ({1: 1.0}, "the name 1, expected a text"),
+        ({"y": []}, "'y' is an array without numbers"),
+        ({"y": np.ma.masked_equal([1.0, 2.0], 1.0)}, "'y' is NaN"),
+    ],
+)
+def test_outputs_that_no_table_can_have_are_failures(robot, answer, text):
+    table = robot.study(studied.SPACE, lambda robot, row: answer, samples=2).run(workers=1).table()
+    assert all(text in reason for reason in table["failed"]) and (table["mass"] != 1.0).all()
+
+
 def test_motions_that_diverge_are_rows(robot, tmp_path):
     space = study.Space(gain=study.grid(1.0, 1e9, 2.0))
     motion = study.motion(
@@ -257,6 +272,9 @@ def test_what_changed_is_named(robot, tmp_path):
         (lambda r: r.study(studied.SPACE, studied.energies, samples=2, limit=0), "limit is 0"),
         (lambda r: r.study(studied.SPACE, studied.energies, samples=2, outputs=()), "expected names"),
         (lambda r: r.study(studied.SPACE, studied.energies, samples=2, outputs=("mass",)), "name of an axis"),
+        (lambda r: r.study(studied.SPACE, studied.energies, samples=2, outputs=(3,)), "expected names"),
+        (lambda r: studied.calls(r, samples=2).run().worst("energy", -1), "count is -1"),
+        (lambda r: studied.calls(r, samples=2).run().repeat(1.5), "row 1.5, expected a number from 0 to 1"),
         (lambda r: studied.motions(r, parameters={"payloa": "load", "k": "gain"}), "did you mean 'payload'"),
         (lambda r: studied.motions(r, parameters={"payload": "lod", "k": "gain"}), "did you mean 'load'"),
         (lambda r: studied.motions(r, parameters={"payload": "load"}), "axis 'gain' is used by nothing"),

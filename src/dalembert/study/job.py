@@ -17,7 +17,7 @@ from dalembert.errors import DalembertError, is_number
 from dalembert.progress import Progress
 from dalembert.robot import Robot
 from dalembert.study.distributions.draw import Draw
-from dalembert.study.distributions.space import Space
+from dalembert.study.distributions.space import RESERVED, Space
 
 from . import parts, provenance, slurm
 from .dispatch import Pace, Work, gaps_from, length
@@ -176,7 +176,7 @@ def _compute(
                     f"{error}. {done} of {total} rows are kept in {path}: make room or restore rights, then run again"
                 ) from None
             done += chunk.end - chunk.begin
-            failed += sum(map(bool, chunk.failed))
+            failed += chunk.count_failed
             shown.show(done, f"{failed} failed" if failed else "")
 
         pace = Pace(total, workers.count, task.most_rows())
@@ -244,7 +244,9 @@ def study(
     if limit is not None and not (is_number(limit) and limit > 0.0):
         raise DalembertError(f"study: limit is {limit!r}, expected a time above 0 [s], or None")
     names = (outputs,) if isinstance(outputs, str) else None if outputs is None else tuple(outputs)
-    if names is not None and (not names or len(set(names)) < len(names)):
+    if names is not None and (
+        not names or len(set(names)) < len(names) or not all(isinstance(x, str) and x for x in names)
+    ):
         raise DalembertError(f"study: outputs is {outputs!r}, expected names, each once")
     bound = space.bound(robot.model)
     if isinstance(run, Chunked):
@@ -255,6 +257,6 @@ def study(
     else:
         check_function(run)
     for name in names or ():
-        if name in (*bound.axes, *parts.OWN, "drawn"):
+        if name in (*bound.axes, *RESERVED):
             raise DalembertError(f"study: output {name!r} is the name of an axis, or of a column of every study")
     return Job(Task(robot, Draw(bound, samples, method, seed), run, names, limit))

@@ -106,6 +106,8 @@ class Result:
 
     def worst(self, name: str, count: int = 10, *, smallest: bool = False) -> list[dict[str, Any]]:
         """The rows with the largest `name`, or the smallest, each a dict of columns. Of an array its largest entry."""
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise DalembertError(f"worst: count is {count!r}, expected a whole number ≥ 1")
         y = self._numbers(name)
         y = y.reshape(len(y), -1).min(axis=1) if smallest else y.reshape(len(y), -1).max(axis=1)
         usable = np.flatnonzero(np.isfinite(y) & self._table.sound())
@@ -122,8 +124,9 @@ class Result:
                 f"{self.folder}: repeat needs the function of the study, which the folder does not have: call it "
                 "on the result of job.run(…)"
             )
-        if not 0 <= row < len(self.draw):
-            raise DalembertError(f"repeat: row {row}, expected 0 to {len(self.draw) - 1}")
+        whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
+        if not (whole and 0 <= row < len(self.draw)):
+            raise DalembertError(f"repeat: row {row!r}, expected a number from 0 to {len(self.draw) - 1}")
         task, values = self.task, self.draw.rows(int(row), int(row) + 1)
         if isinstance(task.run, Chunked):
             return task.run.repeated(task.robot, self.draw.space, values)
@@ -136,13 +139,14 @@ class Result:
         entry: of an output that is an array, flat.
         """
         y = self._numbers(name).reshape(self._table.rows, -1)
-        if y.shape[1] > 1 and (entry is None or not 0 <= entry < y.shape[1]):
+        place = 0 if y.shape[1] == 1 and entry is None else entry
+        if place not in range(y.shape[1]):
             raise DalembertError(f"sensitivity: {name!r} has {y.shape[1]} entries: say which, sensitivity({name!r}, 0)")
-        values = np.where(self._table.sound(), y[:, entry or 0], np.nan)
+        values = np.where(self._table.sound(), y[:, place], np.nan)
         label = name if y.shape[1] == 1 else f"{name}[{entry}]"
         if self.draw.method != "saltelli":
             factors, x = self._factors()
-            return correlations(label, factors, x, values)
+            return correlations(label, factors, x, values, self._table["row"] // self.draw.per_sample)
         block = self.draw.per_sample
         whole = np.full(len(self.draw), np.nan)
         whole[self._table["row"]] = values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -93,10 +93,15 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 class Outputs:
-    """Names and shapes of what rows give: those asked for, else those of the first row that gave something."""
+    """Names and shapes of what rows give: those asked for, else those of the first row that gave something.
 
-    def __init__(self, names: tuple[str, ...] | None, shapes: Shapes | None = None) -> None:
-        self.names, self.shapes = names, shapes
+    taken: names of columns that every row has already.
+    """
+
+    def __init__(
+        self, names: tuple[str, ...] | None, shapes: Shapes | None = None, taken: Collection[str] = ()
+    ) -> None:
+        self.names, self.shapes, self.taken = names, shapes, taken
 
     def checked(self, answer: Any) -> dict[str, np.ndarray]:
         """The answer of a function as arrays of numbers; raises `Failed` with what is wrong."""
@@ -111,6 +116,11 @@ class Outputs:
         if self.names is None and len(answer) > len(names):
             extra = next(name for name in answer if name not in names)
             raise Failed(f"the function returned {extra!r}, which other rows do not have: name them in outputs=(…)")
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise Failed(f"the function returned the name {name!r}, expected a text")
+            if name in self.taken:
+                raise Failed(f"the function returned {name!r}, which is an axis or a column of every study: rename it")
         found = {name: numbers(name, answer[name]) for name in names}
         if self.shapes is None:
             self.shapes = {name: x.shape for name, x in found.items()}
@@ -145,11 +155,13 @@ class Chunked:
 def numbers(name: str, x: Any) -> np.ndarray:
     """An output as an array of numbers."""
     try:
-        array = np.asarray(x)
+        array = np.ma.filled(x.astype(float), np.nan) if np.ma.isMaskedArray(x) else np.asarray(x)
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
         raise Failed(f"output {name!r} is of type {type(x).__name__}, expected a number or an array of numbers")
+    if not array.size:
+        raise Failed(f"output {name!r} is an array without numbers")
     return array.astype(float)
 
 

@@ -95,42 +95,49 @@ def _indices(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return first / variance[:, None], total / variance[:, None]
 
 
-def correlations(output: str, factors: list[str], x: np.ndarray, y: np.ndarray) -> Sensitivity:
-    """Pearson's and Spearman's correlation of factors x (n, k) with y (n,), intervals by Fisher's transform."""
+def correlations(
+    output: str, factors: list[str], x: np.ndarray, y: np.ndarray, sample: np.ndarray | None = None
+) -> Sensitivity:
+    """Pearson's and Spearman's correlation of factors x (n, k) with y (n,), intervals by Fisher's transform.
+
+    sample: numbers (n,); the points of a grid at one sample share their random factors, for which they count once.
+    """
     good = np.isfinite(y) & np.isfinite(x).all(axis=1)
-    x, y = x[good], y[good]
+    place = np.arange(len(y)) if sample is None else sample
+    x, y, place = x[good], y[good], place[good]
     if len(y) < 4:
         raise DalembertError(f"sensitivity: {len(y)} rows with {output!r}, expected 4 or more: add samples")
     values = [_correlation(x, y), _correlation(_ranks(x), _ranks(y[:, None])[:, 0])]
-    half = inverse_normal(np.array([0.5 + 0.5 * CONFIDENCE]))[0] / np.sqrt(len(y) - 3.0)
+    _, first, place = np.unique(place, return_index=True, return_inverse=True)
+    shared = (x == x[first][place]).all(axis=0)
+    independent = np.where(shared, len(first), len(y)) - 3.0
+    half = inverse_normal(np.array([0.5 + 0.5 * CONFIDENCE]))[0] / np.sqrt(np.maximum(independent, 1e-12))
     intervals = []
     for r in values:
         z = np.arctanh(np.clip(r, -1.0 + 1e-15, 1.0 - 1e-15))
         intervals.append(np.tanh(np.stack([z - half, z + half], axis=1)))
-    return Sensitivity(
-        output, "correlation", tuple(factors), values[0], values[1], intervals[0], intervals[1], len(y), explained(x, y)
-    )
+    mean = np.bincount(place, y) / np.bincount(place)
+    parts = [explained(x[first, k], mean, y.var()) if alike else explained(x[:, k], y, y.var())
+             for k, alike in enumerate(shared)]  # fmt: skip
+    (pearson, spearman), (one, two) = values, intervals
+    return Sensitivity(output, "correlation", tuple(factors), pearson, spearman, one, two, len(y), np.array(parts))
 
 
-def explained(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Shares (k,) of the variance of y (n,) that classes of each column of x (n, k) explain; adjusted for chance."""
-    found = np.zeros(x.shape[1])
-    total = y.var()
-    if not total > 0.0:
-        return found
-    for k in range(x.shape[1]):
-        values, place = np.unique(x[:, k], return_inverse=True)
-        count = min(CLASSES, len(y) // LEAST_OF_CLASS)
-        if len(values) > count:
-            place = (_ranks(x[:, [k]])[:, 0] * count / len(y)).astype(int).clip(0, count - 1)
-        counts = np.bincount(place)
-        used = counts > 0
-        if used.sum() < 2 or len(y) <= used.sum():
-            continue
-        means = np.bincount(place, y)[used] / counts[used]
-        share = float((counts[used] * (means - y.mean()) ** 2).sum() / (len(y) * total))
-        found[k] = max(0.0, 1.0 - (1.0 - share) * (len(y) - 1) / (len(y) - used.sum()))
-    return found
+def explained(x: np.ndarray, y: np.ndarray, variance: float) -> float:
+    """Share of a variance that classes of x (n,) explain through y (n,), without what chance gives."""
+    values, place = np.unique(x, return_inverse=True)
+    most = min(CLASSES, len(y) // LEAST_OF_CLASS)
+    if len(values) > most:
+        place = (_ranks(x[:, None])[:, 0] * most / len(y)).astype(int).clip(0, max(0, most - 1))
+    counts = np.bincount(place)
+    used = counts > 0
+    classes = int(used.sum())
+    if classes < 2 or len(y) <= classes or not variance > 0.0:
+        return 0.0
+    means = np.bincount(place, y)[used] / counts[used]
+    share = float((counts[used] * (means - y.mean()) ** 2).sum() / (len(y) * variance))
+    rest = y.var() / variance - share
+    return max(0.0, share - rest * (classes - 1) / (len(y) - classes))
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:

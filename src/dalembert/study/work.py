@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 from dalembert.study.distributions.draw import Draw
-from dalembert.study.distributions.space import MODEL, START
+from dalembert.study.distributions.space import MODEL, RESERVED, START
 
 from .motion import DIVERGED, Motion
 from .rows import Chunked, Failed, Outputs, Row, Shapes, evaluated, not_numbers, reason
@@ -61,6 +61,11 @@ class Chunk:
     shapes: Shapes | None
 
     @property
+    def count_failed(self) -> int:
+        """Number of rows without a result."""
+        return len(self.failed) - self.failed.count("")
+
+    @property
     def took(self) -> float:
         """Seconds of all rows."""
         return float(self.seconds.sum())
@@ -86,9 +91,10 @@ def _together(
     n = end - begin
     with np.errstate(all="ignore"):  # rows that diverge are told below
         outputs, diverged = run.chunk(task.robot, task.draw.space, values, n)
+        doubtful = [name for name, x in outputs.items() if not np.isfinite(x.sum())]
     failed = [DIVERGED if bad else "" for bad in diverged] if diverged.any() else [""] * n
-    for name, x in outputs.items():
-        nan = np.isnan(x).reshape(n, -1).any(axis=1) & ~diverged
+    for name in doubtful:
+        nan = np.isnan(outputs[name]).reshape(n, -1).any(axis=1) & ~diverged
         for k in np.flatnonzero(nan):
             failed[k] = failed[k] or f"output {name!r} is NaN"
     each = (time.perf_counter() - started) / n
@@ -105,7 +111,7 @@ def _called(
     stopped: Callable[[], bool],
 ) -> Chunk:
     """Rows of a function of Python."""
-    outputs = Outputs(task.outputs, shapes)
+    outputs = Outputs(task.outputs, shapes, (*RESERVED, *task.draw.space.axes))
 
     def evaluate(k: int) -> dict[str, np.ndarray]:
         return evaluated(task.run, Row(task.draw.space, task.robot, values, k, begin + k), outputs)
