@@ -46,7 +46,7 @@ def write_part(folder: Path, chunk: Chunk) -> None:
     pa = arrow()
     columns: dict[str, Any] = {
         "row": pa.array(np.arange(chunk.begin, chunk.end)),
-        "failed": _reasons(pa, chunk.failed),
+        "failed": _reasons(pa, chunk),
         "seconds": pa.array(chunk.seconds),
     }
     fields = [pa.field(name, column.type) for name, column in columns.items()]
@@ -56,14 +56,16 @@ def write_part(folder: Path, chunk: Chunk) -> None:
         fields.append(field)
     table = pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
     with replacing(folder_of(folder) / f"rows-{chunk.begin:012d}-{chunk.end:012d}.parquet") as temporary:
-        pa.parquet.write_table(table, temporary, **COMPRESSED, use_dictionary=repeating(table.schema))
+        pa.parquet.write_table(
+            table, temporary, **COMPRESSED, use_dictionary=repeating(table.schema), write_statistics=["row"]
+        )
 
 
-def _reasons(pa: Any, failed: list[str]) -> Any:
+def _reasons(pa: Any, chunk: Chunk) -> Any:
     """Why rows failed; null for those that did not."""
-    if not any(failed):
-        return pa.nulls(len(failed), pa.string())
-    return pa.array(failed, pa.string(), mask=np.array([not text for text in failed], bool))
+    if not chunk.count_failed:
+        return pa.nulls(len(chunk.failed), pa.string())
+    return pa.array(chunk.failed, pa.string(), mask=np.array([not text for text in chunk.failed], bool))
 
 
 def repeating(schema: Any) -> list[str]:

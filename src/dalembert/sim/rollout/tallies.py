@@ -51,6 +51,11 @@ class Tally:
         """Whether it is measured over steps, not in states."""
         return "tau" in self.arguments
 
+    @property
+    def waits(self) -> bool:
+        """Whether the state at the end decides alone, so that nothing is carried along the motion."""
+        return self.reduce == "last" and not self.acts
+
     def numbers(self, named: Mapping[str, Any]) -> np.ndarray:
         """Measured values as an array of numbers."""
         for word in self.arguments:
@@ -108,18 +113,23 @@ class Tallies:
 
     @property
     def size(self) -> int:
-        """Numbers of all measures."""
-        return sum(self.lengths) if self.measures else 0
+        """Numbers that are carried along the motion."""
+        return len(self.start)
 
     @property
     def start(self) -> np.ndarray:
         """The tallies (size,) before the first step."""
-        return np.repeat([measure.first() for measure in self.measures], self.lengths)
+        lengths = self.lengths if self.measures else []
+        first = [np.full(k, m.first()) for m, k in zip(self.measures, lengths, strict=True) if not m.waits]
+        return np.concatenate([*first, np.empty(0)])
 
     def updated(self, old: np.ndarray, named: Mapping[str, Any], end: bool = False) -> np.ndarray:
-        """The tallies (size,) after a measurement; end: of the last state, where nothing acts any more."""
-        parts, begin = [], 0
+        """The tallies (size,) after a measurement; end: all results, of the last state, where nothing acts any more."""
+        parts, begin = [old[:0]], 0
         for measure, length in zip(self.measures, self.lengths, strict=True):
+            if measure.waits:
+                parts += [measure.numbers(named).ravel()] if end else []
+                continue
             part = old[begin : begin + length]
             begin += length
             parts.append(part if end and measure.acts else measure.after(part, measure.numbers(named).ravel()))
@@ -127,7 +137,7 @@ class Tallies:
 
     @cached_property
     def _finish(self) -> Call:
-        """(t, q, v, law's arguments, tallies) → the tallies with the last state, compiled."""
+        """(t, q, v, law's arguments, tallies) → all results before `reduced`, compiled."""
         sizes = {**{n: k for n, k in self.sizes.items() if n != "tau"}, "tallies": self.size}
 
         def compute(*inputs: np.ndarray) -> np.ndarray:
@@ -139,11 +149,17 @@ class Tallies:
         return function_call(self.model, "measures", sizes, compute)
 
     def finished(
-        self, t: float, q: np.ndarray, v: np.ndarray, settings: Mapping[str, Any], tallies: np.ndarray, steps: int
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        settings: Mapping[str, Any],
+        tallies: np.ndarray | None,
+        steps: int,
     ) -> dict[str, np.ndarray]:
-        """Results (…, *shape) of motions of `steps` steps that end in t, q (…, nq), v (…, nv)."""
+        """Results (…, *shape) of motions of `steps` steps that end in t, q (…, nq), v (…, nv); tallies: (…, size)."""
         others = [settings[name] for name in self.sizes if name not in STATE]
-        tallies = np.ascontiguousarray(tallies)
+        tallies = np.empty((*q.shape[:-1], 0)) if tallies is None else np.ascontiguousarray(tallies)
         total = self._finish(np.full(1, t), q, v, *others, tallies, check=False, threads=1)
         results, begin = {}, 0
         for measure, length, shape in zip(self.measures, self.lengths, self.shapes, strict=True):

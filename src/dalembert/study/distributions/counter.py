@@ -18,7 +18,10 @@ def uniforms(seed: int, stream: str, begin: int, end: int, width: int = 1) -> np
     count, first = (end - begin) * width, begin * width
     key = np.frombuffer(hashlib.sha256(f"{seed} {stream}".encode()).digest()[:16], "<u8")
     words = np.random.Philox(key=key, counter=first // WORDS).random_raw(first % WORDS + count)[first % WORDS :]
-    return (((words >> np.uint64(64 - BITS)) + 0.5) * 2.0**-BITS).reshape(end - begin, width)
+    numbers = (words >> np.uint64(64 - BITS)).astype(float)
+    numbers += 0.5
+    numbers *= 2.0**-BITS
+    return numbers.reshape(end - begin, width)
 
 
 def shuffled(seed: int, stream: str, index: np.ndarray, count: int) -> np.ndarray:

@@ -80,9 +80,11 @@ class Draw:
         points = self.space.grid_size
         first, last = begin // points, -(-end // points)
         index = np.arange(begin, end)
-        random = self._transformed(self._uniforms(first, last)) if self.widths else {}
-        values = {name: x[index // points - first] for name, x in random.items()}
-        values |= self.space.grid_values(index % points)
+        values = self._transformed(self._uniforms(first, last)) if self.widths else {}
+        if points > 1:
+            values = {name: x[index // points - first] for name, x in values.items()}
+        if self.space.grids:
+            values |= self.space.grid_values(index % points)
         ordered = {name: values[name] for name in self.space.axes}
         return ordered if self.space.condition is None else self._conditioned(ordered, index)
 

@@ -46,7 +46,8 @@ class States(Distribution):
 
     def states(self, robot: Robot, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q (n, nq), v (n, nv) of shifts x (n, size), within the limits of the joints."""
-        n, k, places = len(x), len(self.places), list(self.places)
+        n, k, every = len(x), len(self.places), self.places == tuple(range(robot.nv))
+        places: Any = slice(None) if every else list(self.places)
         step, v = np.zeros((max(n, 2), robot.nv)), np.tile(self.v, (n, 1))
         if self.spread:
             step[:n, places] = x[:, :k]
