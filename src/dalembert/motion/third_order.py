@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.execute.procedures import F64, Procedures
 from dalembert.robot import Robot
 
 from .along import HOLDS, TorqueTerms
-from .five_diagonals import System
 from .motion import PolynomialMotion
 from .polynomials import Polynomials
 
@@ -286,7 +286,7 @@ class ThirdOrder:
                 return None
         room = self.rows.room(y)
         scale = float(self.durations(self.x0).sum())
-        multipliers, system = 0.1 / (room.size * room), System(len(y))
+        multipliers = 0.1 / (room.size * room)
         for _ in range(ITERATIONS):
             slope, curvature = self._objective(y, scale)
             mu = float(np.mean(room * multipliers))
@@ -295,7 +295,8 @@ class ThirdOrder:
             bands = C.squared(weights)
             bands[:2] += curvature
             bands[0, [0, -1]] = 1.0
-            dy = system.solve(bands, -(slope + C.transposed(target)))
+            dy = -(slope + C.transposed(target))
+            _eliminations.five_diagonals(bands, dy, len(dy))
             change = C.times(dy)
             dm = target - multipliers + weights * change
             step = min(1.0, TO_THE_BOUNDARY / max(np.max(change / room), np.max(-dy / y), 1e-12))
@@ -329,6 +330,28 @@ class ThirdOrder:
         h = self.durations(x)
         times = np.concatenate([[0.0], np.cumsum(h) - 0.5 * h, [h.sum()]])
         return law_of(times, np.concatenate([[0.0], self.accelerations(x), [0.0]]), self.s[-1])
+
+
+def five_diagonals(bands: F64, x: F64, n: int):
+    """Put A⁻¹ x in the place of x (n,), by L D Lᵀ; bands (3, n): entries [i, i], [i, i + 1], [i, i + 2] of A > 0.
+
+    D and D Lᵀ take the place of the bands.
+    """
+    for i in range(n):
+        for k in range(1, min(i, 2) + 1):
+            share = bands[k * n + i - k] / bands[i - k]
+            bands[i] -= share * bands[k * n + i - k]
+            if k == 1:
+                bands[n + i] -= share * bands[2 * n + i - 1]
+            x[i] -= share * x[i - k]
+    for row in range(n):
+        i = n - 1 - row
+        for k in range(1, min(row, 2) + 1):
+            x[i] -= bands[k * n + i] * x[i + k]
+        x[i] = x[i] / bands[i]
+
+
+_eliminations = Procedures(five_diagonals)
 
 
 def law_of(times: np.ndarray, a: np.ndarray, way: float) -> Polynomials:
