@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.math import clip, maximum, minimum
 from dalembert.model import Model, motorized
 from dalembert.robot import Robot
 
 from .draws import Draw
+
+STABLE = 1.0 + 1e-6  # growth of a mode in a step that may be rounding
+SHORTEST = 1e-6  # of the step: where the search for one that is stable ends
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,36 @@ class Drive:
                 raise DalembertError(f"{self.where}: motor speed is {self.motor.speed!r}, expected above 0 [rad/s]")
         self.clip = None if action.clip is None else joints.numbers("clip", action.clip)
         self.delay = _delay(self.where, action.delay)
+
+    def check(self, model: Model, q: np.ndarray, step: float) -> None:
+        """Refuse servos that the step cannot follow: in the air, at q (nq,), their swings would grow without end."""
+        if self.kp is None:
+            return
+        inertia, damping = (
+            algorithms.mass_matrix(model, q),
+            np.concatenate([b.joint.damping for b in model.independent]),
+        )
+        driven = np.ix_(self.joints.v, self.joints.v)
+
+        def swings(step: float) -> tuple[float, np.ndarray]:
+            """Growth of the fastest mode in a step, and its size in each joint."""
+            n, mobility = self.size, np.linalg.inv(inertia + step * np.diag(damping))[driven]
+            rate = np.hstack([-step * mobility * self.kp, np.eye(n) - step * mobility * self.kd])
+            growth, modes = np.linalg.eig(np.vstack([np.hstack([np.eye(n), np.zeros((n, n))]) + step * rate, rate]))
+            fastest = np.abs(growth).argmax()
+            return abs(growth[fastest]), np.abs(modes[self.size :, fastest])
+
+        growth, mode = swings(step)
+        if growth <= STABLE:
+            return
+        k, longest = int(mode.argmax()), step
+        while swings(longest)[0] > STABLE and longest > SHORTEST * step:
+            longest *= 0.8
+        raise DalembertError(
+            f"{self.where}: the servo of joint {self.names[k]!r} (kp={self.kp[k]:g}, kd={self.kd[k]:g}) is unstable at a "
+            f"step of {step:g} s: swings grow {growth:.2g}-fold in each. Lower its gains, give the joint an armature, or "
+            f"take step={longest:.2g} s or less"
+        )
 
     def bounded(self, action: np.ndarray) -> np.ndarray:
         """An action within its bounds."""

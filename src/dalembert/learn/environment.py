@@ -90,6 +90,7 @@ class Environment:
         self.steps = 0 if episode is None else max(1, round(self.episode / self.period))  # type: ignore[operator]
         self.start = Start(robot, self.contact, reset)
         self.drive = action.drive(robot, self.start.q)
+        self.drive.check(robot.model, self.start.q, self.step)
         self.rewards, self.done = _rewards(reward), _functions("done", done or {})
         self.commands = {str(n): _command(str(n), x) for n, x in dict(command or {}).items()}
         self.drawn = Randomization(robot.model, self.contact, self.drive, randomize)
