@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,9 @@ from tolerances import ACCUMULATED, ITERATED, SINGLE, assert_close
 
 pytest.importorskip("gymnasium")
 START = np.array([0.2])
+POLICIES = Path(__file__).parents[2] / "examples" / "learn" / "policies"
+WALKS = 0.1  # [m/s] beside the speed that is asked
+REACHES = 5e-3  # [m] in the median
 SINKS = 2e-3  # [m] by which MuJoCo's soft contacts give way under a leg
 
 
@@ -126,3 +131,30 @@ def test_a_cart_pole_learns(torch):
     played = learn.play(env, net, n=20, seed=9)
     assert np.isinf(played.ended).all()
     assert np.abs(played.q[:, -100:, 1]).max() < 0.1
+
+
+@pytest.mark.long
+def test_the_saved_policy_walks_here_and_in_mujoco():
+    """A quadruped that is asked for 0.5 m/s, for 6 s."""
+    runtime = pytest.importorskip("onnx.reference")
+    pytest.importorskip("mujoco")
+    network = runtime.ReferenceEvaluator(str(POLICIES / "quadruped" / "policy.onnx"))
+    twin = learn.mujoco_twin(
+        learn.task("quadruped").environment(),
+        lambda obs: network.run(None, {"obs": np.asarray(obs, np.float32)})[0],
+        seconds=6.0, command={"velocity": (0.5, 0.0, 0.0)},
+    )  # fmt: skip
+    for played in (twin.here, twin.mujoco):
+        assert np.isinf(played.ended[0]) and abs(twin.speed(played)[0] - 0.5) < WALKS
+
+
+@pytest.mark.long
+def test_the_saved_policy_reaches():
+    runtime = pytest.importorskip("onnx.reference")
+    network = runtime.ReferenceEvaluator(str(POLICIES / "reach" / "policy.onnx"))
+    env = learn.task("reach").environment()
+    played = learn.play(env, lambda obs: network.run(None, {"obs": np.asarray(obs, np.float32)})[0], n=20, seed=4)
+    vec = env.vector(20, seed=4, autoreset="disabled")
+    vec.reset()
+    tools = np.array([env.robot.pose(q, "panda_hand_tcp")[:3, 3] for q in played.q[:, -1]])
+    assert np.median(np.linalg.norm(tools - vec.commands["goal"], axis=1)) < REACHES

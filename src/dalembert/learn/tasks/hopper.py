@@ -85,5 +85,5 @@ def hopping() -> Environment:
 
 HOPPER = Task(
     "hopper", "hop forwards at 1 m/s", hopping,
-    lambda: PPO(envs=512, horizon=32, rate=1e-3, hidden=(128, 64), spread=0.7), "track", 0.8,
+    lambda: PPO(envs=512, horizon=32, rate=1e-3, hidden=(128, 64), spread=0.7), "track", 0.95,
 )  # fmt: skip

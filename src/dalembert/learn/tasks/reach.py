@@ -15,14 +15,14 @@ from ..environment import Environment
 from ..observing import observed
 from ..ppo import PPO
 from ..starts import states
-from .task import Task
+from .task import Task, geared
 
 FRAME = "panda_hand_tcp"
 
 
 def reach() -> Environment:
     """Bring the tool of a Panda to a place that is drawn for each episode, and keep it there."""
-    robot = load("panda")
+    robot = geared(load("panda"), 0.1)
     about = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.7, 0.8])
 
     def error(s: Any) -> Any:
@@ -48,14 +48,15 @@ def reach() -> Environment:
         },
         reward={
             "near": (1.0, lambda s: exp(-20.0 * distance(s))),
+            "approach": (0.5, lambda s: exp(-5.0 * distance(s))),
             "distance": (-1.0, distance),
-            "rates": (-0.01, lambda s: s.joint_rates @ s.joint_rates),
-            "change": (-0.02, lambda s: (s.action - s.previous) @ (s.action - s.previous)),
+            "rates": (-0.003, lambda s: s.joint_rates @ s.joint_rates),
+            "change": (-0.002, lambda s: (s.action - s.previous) @ (s.action - s.previous)),
         },
     )  # fmt: skip
 
 
 REACH = Task(
     "reach", "bring the hand of a Panda to a place", reach,
-    lambda: PPO(envs=512, horizon=24, rate=1e-3, hidden=(128, 64), spread=0.6), "near", 0.45,
+    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(128, 64), spread=0.5, discount=0.95), "near", 0.82,
 )  # fmt: skip

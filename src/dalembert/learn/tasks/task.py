@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
     from ..environment import Environment
     from ..ppo import PPO
 
@@ -30,3 +32,12 @@ class Task:
         """Whether the numbers of an update meet the goal."""
         length = numbers.get("length", 0.0) * period
         return length > 0.0 and numbers.get(self.term, -1e30) / length > self.goal
+
+
+def geared(robot: Robot, armature: float) -> Robot:
+    """The robot with the inertia of motors behind their gears [kg m²], which its file does not state, on all joints."""
+    edit = robot.edit()
+    for body in robot.model.independent:
+        if body.joint.nv == 1:
+            edit.set_joint(body.joint.name, armature=armature)
+    return edit.done()

@@ -20,7 +20,7 @@ from ..ppo import PPO
 from ..sensors import height_scan, scan_grid
 from ..starts import Random
 from ..terrains import terrains
-from .task import Task
+from .task import Task, geared
 
 SHANKS = ("FL_shank", "FR_shank", "RL_shank", "RR_shank")
 SOLES = ("left_foot", "right_foot")
@@ -46,16 +46,15 @@ def _rewards(air: float, air_weight: float) -> dict[str, Any]:
         return sum(f.landed * (f.air_time - air) for f in s.feet.values()) * (1.0 - exp(-25.0 * moves))
 
     return {
-        "track": (1.0, _tracking),
-        "turn": (0.5, _turning),
+        "track": (2.0, _tracking),
+        "turn": (1.0, _turning),
         "rise": (-1.0, lambda s: s.v[5] * s.v[5]),
         "roll": (-0.03, lambda s: s.v[0] * s.v[0] + s.v[1] * s.v[1]),
-        "level": (-1.5, lambda s: s.down[0] * s.down[0] + s.down[1] * s.down[1]),
+        "level": (-1.0, lambda s: s.down[0] * s.down[0] + s.down[1] * s.down[1]),
         "effort": (-1e-4, lambda s: s.tau @ s.tau),
         "accelerate": (-1e-7, lambda s: s.acceleration[6:] @ s.acceleration[6:]),
         "change": (-0.01, lambda s: (s.action - s.previous) @ (s.action - s.previous)),
         "flights": (air_weight, flights),
-        "alive": (0.5, lambda s: 1.0),
     }
 
 
@@ -93,10 +92,10 @@ def quadruped(rough: bool = False, **changes: Any) -> Environment:
     settings: dict[str, Any] = {
         "contact": Contact(friction=0.8) if rough else Contact(ground=0.0, friction=0.8),
         "step": 0.004, "substeps": 5, "episode": 20.0, "feet": SHANKS, "reset": standing,
-        "action": JointTargets(scale=0.25, kp=40.0, kd=1.0),
+        "action": JointTargets(scale=0.5, kp=40.0, kd=1.0),
         "command": {"velocity": redrawn(uniform((-1.0, -0.5, -1.0), (1.0, 0.5, 1.0)), every=(5, 10))},
         "observe": observe,
-        "reward": _rewards(0.25, 2.0),
+        "reward": _rewards(0.25, 5.0),
         "done": {"fell": lambda s: s.down[2] > -0.6, "sank": lambda s: s.poses[s.base].p[2] < -5.0},
         "randomize": {"contact_friction": uniform(0.5, 1.25), "inertia": scale(0.9, 1.1), "gains": scale(0.9, 1.1)},
         "events": [push(every=(7, 12), speed=(0.0, 0.5))],
@@ -106,7 +105,7 @@ def quadruped(rough: bool = False, **changes: Any) -> Environment:
 
 def biped() -> Environment:
     """Stand and walk with the bundled biped: the velocity is drawn, one in three commands is to stand."""
-    robot = load("biped")
+    robot = geared(load("biped"), 0.05)
     crouch = np.array([0.0, 0.0, -0.3, 0.6, -0.3, 0.0] * 2)
 
     def standing(random: Random) -> Any:
@@ -118,14 +117,14 @@ def biped() -> Environment:
     q = robot.neutral()
     q[7:] = crouch
     height = -min(robot.pose(q, name)[2, 3] for name in ("left_sole", "right_sole")) + 0.005
-    rewards = _rewards(0.3, 2.0) | {
-        "alive": (0.5, lambda s: 1.0 + 0.0 * s.t),
+    rewards = _rewards(0.3, 5.0) | {
+        "alive": (0.5, lambda s: 1.0),
         "effort": (-1e-6, lambda s: s.tau @ s.tau),
     }
     return Environment(
         robot, contact=Contact(ground=0.0, friction=0.9), step=0.004, substeps=5, episode=10.0, feet=SOLES,
         reset=standing, observe=_observations(0.5), reward=rewards,
-        action=JointTargets(scale=0.3, kp=250.0, kd=10.0),
+        action=JointTargets(scale=0.4, clip=5.0, kp=200.0, kd=8.0),
         command={"velocity": uniform((-0.2, -0.1, -0.3), (0.6, 0.1, 0.3))},
         done={"fell": lambda s: s.down[2] > -0.7, "low": lambda s: s.q[2] < 0.6 * height},
     )  # fmt: skip
@@ -133,13 +132,13 @@ def biped() -> Environment:
 
 QUADRUPED = Task(
     "quadruped", "walk with a commanded velocity on level ground", quadruped,
-    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(128, 64, 32), spread=0.7, epochs=4), "track", 0.75,
+    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(128, 64, 32), spread=0.7, epochs=4), "track", 1.85,
 )  # fmt: skip
 QUADRUPED_ROUGH = Task(
     "quadruped_rough", "walk over rough ground, slopes and stairs", lambda: quadruped(rough=True),
-    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(256, 128, 64)), "track", 0.65,
+    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(256, 128, 64)), "track", 1.7,
 )  # fmt: skip
 BIPED = Task(
     "biped", "stand and walk with two legs", biped,
-    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(256, 128, 64)), "track", 0.7,
+    lambda: PPO(envs=1024, horizon=24, rate=1e-3, hidden=(256, 128, 64)), "track", 1.7,
 )  # fmt: skip
