@@ -48,6 +48,7 @@ def test_same_bits():
     assert fast[1] == plain[1]
 
 
+@pytest.mark.long
 def test_the_other_tests():
     """Arrays in and out, errors, same bits, random calls, pickling: as with the fast call."""
     files = ["arrays", "errors", "names", "determinism", "fuzz", "pickle"]
