@@ -175,10 +175,10 @@ class Drive:
         k, longest = int(mode.argmax()), step
         while swings(longest)[0] > STABLE and longest > SHORTEST * step:
             longest *= 0.8
+        servo = f"the servo of joint {self.names[k]!r} (kp={self.kp[k]:g}, kd={self.kd[k]:g})"
         raise DalembertError(
-            f"{self.where}: the servo of joint {self.names[k]!r} (kp={self.kp[k]:g}, kd={self.kd[k]:g}) is unstable at a "
-            f"step of {step:g} s: swings grow {growth:.2g}-fold in each. Lower its gains, give the joint an armature, or "
-            f"take step={longest:.2g} s or less"
+            f"{self.where}: {servo} is unstable at a step of {step:g} s: swings grow {growth:.2g}-fold in each. "
+            f"Lower its gains, give the joint an armature, or take step={longest:.2g} s or less"
         )
 
     def bounded(self, action: np.ndarray) -> np.ndarray:
