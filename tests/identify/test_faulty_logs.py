@@ -43,7 +43,7 @@ def test_a_torque_that_freezes_for_a_moment_is_named():
     robot = arm("ur5")
     log, held = healthy(robot), slice(500, 540)
     log.tau[held, 5] = log.tau[500, 5]
-    with pytest.raises(identify.LogError, match="'wrist_3_joint': its torque is frozen .* rows 501 to 540"):
+    with pytest.raises(identify.LogError, match=r"'wrist_3_joint': its torque is frozen .* rows 501 to 540"):
         identify.fit(robot, log)
     resting = healthy(robot, noise=0.0)
     for x in (resting.q, resting.v, resting.a):
