@@ -76,37 +76,38 @@ class Job:
         workers: threads; default those of `run`.
         """
         threads = workers or limit(None)
-        each, resident = self._timed()
+        each, resident = self._timed(threads)
         total = len(self)
         goal = length(total * each, threads)
         size = int(min(max(2, goal / each), self.task.most_rows(), max(total, 1)))
         chunks = -(-total // size)
         return Forecast(total, size, chunks, total * each / min(threads, chunks), resident, threads, self.kind)
 
-    def _timed(self) -> tuple[float, int]:
+    def _timed(self, threads: int) -> tuple[float, int]:
         """Seconds of a row, once all is compiled, and bytes of this process with a chunk for every thread."""
-        parts.arrow()
+        pa = parts.arrow()
         most = min(self.task.most_rows(), len(self))
         size = min(2 if self.kind == "function" else LANES, most)  # fewer motions than lanes take as long
-        before = _resident()
-        compute(self.task, 0, size, None)  # compiles
-        while True:
+
+        def took() -> float:
             begin = time.perf_counter()
             chunk = compute(self.task, 0, size, None)
-            took = time.perf_counter() - begin
-            if (
-                took < PILOT and size < most and self.kind == "motion"
-            ):  # other programs cost time as well: the better of two
-                begin = time.perf_counter()
-                chunk = compute(self.task, 0, size, None)
-                took = min(took, time.perf_counter() - begin)
-            if took >= PILOT or size >= most or (self.kind == "function" and took > 0.5 * PILOT):
+            if chunk.end < size:
+                raise DalembertError("study: interrupted")
+            parts.write_rows(pa.BufferOutputStream(), chunk)
+            return time.perf_counter() - begin
+
+        took()  # compiles
+        before = _resident()
+        while True:
+            seconds = took()
+            if seconds < PILOT and self.kind == "motion":  # other programs cost time as well
+                seconds = min(seconds, took(), took())
+            if seconds >= PILOT or size >= most or (self.kind == "function" and seconds > 0.5 * PILOT):
                 break
-            size = min(most, max(2 * size, int(size * min(8.0, PILOT / max(took, 1e-6)))))
-        if chunk.end - chunk.begin < size:
-            raise DalembertError("study: interrupted")
+            size = min(most, max(2 * size, int(size * min(8.0, PILOT / max(seconds, 1e-6)))))
         grown = max(0, _resident() - before)
-        return took / size, _resident() + grown * (limit(None) - 1)
+        return seconds / size, _resident() + grown * (threads - 1)
 
     def run(
         self,

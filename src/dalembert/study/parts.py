@@ -43,6 +43,12 @@ def folder_of(folder: Path) -> Path:
 
 def write_part(folder: Path, chunk: Chunk) -> None:
     """Write the rows of a chunk, whole or not at all."""
+    with replacing(folder_of(folder) / f"rows-{chunk.begin:012d}-{chunk.end:012d}.parquet") as temporary:
+        write_rows(temporary, chunk)
+
+
+def write_rows(file: Any, chunk: Chunk) -> None:
+    """Write the rows of a chunk to a path or a stream of pyarrow."""
     pa = arrow()
     columns: dict[str, Any] = {
         "row": pa.array(np.arange(chunk.begin, chunk.end)),
@@ -55,10 +61,8 @@ def write_part(folder: Path, chunk: Chunk) -> None:
         columns[name] = column
         fields.append(field)
     table = pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
-    with replacing(folder_of(folder) / f"rows-{chunk.begin:012d}-{chunk.end:012d}.parquet") as temporary:
-        pa.parquet.write_table(
-            table, temporary, **COMPRESSED, use_dictionary=repeating(table.schema), write_statistics=["row"]
-        )
+    dictionary = repeating(table.schema)
+    pa.parquet.write_table(table, file, **COMPRESSED, use_dictionary=dictionary, write_statistics=["row"])
 
 
 def _reasons(pa: Any, chunk: Chunk) -> Any:
