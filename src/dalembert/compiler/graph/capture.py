@@ -55,7 +55,7 @@ def captured(
     copied = Copy(copy, places, alone=True).take(body).places
     results = [Output(each, (len(nodes),), tuple(copied[x.id] for x in nodes)) for each, nodes in outputs]
     sizes = [*(Input(each, len(placeholders)) for each, placeholders in inputs), Input("captured", len(outside))]
-    return Function(name, tuple(sizes), tuple(results)), [as_number(x, graph) for x in outside]
+    return Function(name, tuple(sizes), tuple(results), copied=True), [as_number(x, graph) for x in outside]
 
 
 def arguments(node: Scalar) -> Iterable[Scalar]:

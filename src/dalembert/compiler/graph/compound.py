@@ -22,11 +22,13 @@ Rates = Mapping[int, Any]  # direction → rate of change; those that vanish are
 class Compound(ABC):
     """The definition of a node with several results, apart from its arguments.
 
-    size: the number of its results. verb: what a function with such a node does, for messages.
+    size: the number of its results. verb: what a function with such a node does, for messages. has_slopes: whether
+    some of its arguments are for slopes alone.
     """
 
     size: int
     verb: ClassVar[str]
+    has_slopes = False
 
     @abstractmethod
     def identity(self) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from dalembert.errors import DalembertError, unknown
 
 from .collection import uncollected
 from .scalar import NUMBERS, Graph, Scalar
-from .schedule import fewest_alive
+from .schedule import as_made, fewest_alive
 
 SHAPES = "; return a dict of arrays for results of several shapes"
 
@@ -44,7 +44,8 @@ class Function:
     """A straight-line function.
 
     guards: conditions that a valid evaluation fulfils (checked, never assumed). on_outputs: how many of them, the last
-    ones, depend on the outputs; the others depend on the inputs alone.
+    ones, depend on the outputs; the others depend on the inputs alone. copied: it is a copy, in the order that was
+    chosen for what was copied.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Function:
     outputs: tuple[Output, ...]
     guards: tuple[Scalar, ...] = ()
     on_outputs: int = 0
+    copied: bool = False
 
     def schedule(self) -> list[Scalar]:
         """Every node that the outputs and guards need, arguments first, in an order that keeps few values alive."""
@@ -59,7 +61,8 @@ class Function:
 
     @cached_property
     def _order(self) -> list[Scalar]:
-        return fewest_alive([*self.guards, *(node for output in self.outputs for node in output.nodes)])
+        roots = [*self.guards, *(node for output in self.outputs for node in output.nodes)]
+        return as_made(roots) if self.copied else fewest_alive(roots)
 
     @cached_property
     def kept(self) -> dict[Any, Any]:

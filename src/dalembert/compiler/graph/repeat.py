@@ -81,7 +81,7 @@ class Repeated(Compound):
         correction: Function | None = None,
     ) -> None:
         self.step, self.times, self.settled, self.fixed_point = step, times, settled, fixed_point
-        self.correction = correction
+        self.correction, self.has_slopes = correction, correction is not None
         self.width = len(step.outputs[0].nodes)  # numbers in the state
         self.size = self.width + 1
         self.body = Body(step, self.width)

@@ -16,6 +16,18 @@ def fewest_alive(roots: Iterable[Scalar]) -> list[Scalar]:
     return min(deep, sorted(deep, key=lambda node: node.id), key=_alive)
 
 
+def as_made(roots: Iterable[Scalar]) -> list[Scalar]:
+    """In the order in which they were made: of a copy, the order of what was copied."""
+    found: dict[int, Scalar] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.id not in found:
+            found[node.id] = node
+            stack += node.value[0].nodes if node.op == "dot" else node.args
+    return [found[i] for i in sorted(found)]
+
+
 def _alive(order: Sequence[Scalar]) -> int:
     """Values alive, summed over the steps of a schedule."""
     last: dict[int, int] = {}
@@ -61,7 +73,7 @@ def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
 
 def without_slopes(order: Sequence[Scalar], roots: Iterable[Scalar]) -> list[Scalar]:
     """The nodes of an order that the roots are computed from: what only slopes would need is left out."""
-    if not any(node.op == "compound" for node in order):  # nothing else has arguments for slopes alone
+    if not any(node.op == "compound" and node.value.has_slopes for node in order):
         return list(order)
     needed = {root.id for root in roots}
     for node in reversed(order):

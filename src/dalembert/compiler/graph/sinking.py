@@ -52,7 +52,7 @@ def sunk(function: Function) -> Function:
     copy.take(node for node in order if node.id not in moved)
     outputs = [Output(o.name, o.shape, tuple(copy.places[x.id] for x in o.nodes)) for o in function.outputs]
     guards = tuple(copy.places[x.id] for x in function.guards)
-    return replace(function, outputs=tuple(outputs), guards=guards)
+    return replace(function, outputs=tuple(outputs), guards=guards, copied=True)
 
 
 def is_branch(node: Scalar) -> bool:
@@ -139,4 +139,4 @@ def _step(repeated: Repeated, node: Scalar, taken: _Sunk) -> Function:
     following = _Copy(graph, places).take(body).places
     result = Output("state", (repeated.width,), tuple(following[x.id] for x in repeated.body.following))
     inputs = Input("state", repeated.width), Input("captured", len(taken.outside))
-    return Function(repeated.step.name, inputs, (result,))
+    return Function(repeated.step.name, inputs, (result,), copied=True)
