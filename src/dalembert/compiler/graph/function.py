@@ -55,14 +55,17 @@ class Function:
     on_outputs: int = 0
     copied: bool = False
 
+    def roots(self) -> list[Scalar]:
+        """The nodes of guards and outputs."""
+        return [*self.guards, *(node for output in self.outputs for node in output.nodes)]
+
     def schedule(self) -> list[Scalar]:
         """Every node that the outputs and guards need, arguments first, in an order that keeps few values alive."""
         return self._order
 
     @cached_property
     def _order(self) -> list[Scalar]:
-        roots = [*self.guards, *(node for output in self.outputs for node in output.nodes)]
-        return as_made(roots) if self.copied else fewest_alive(roots)
+        return as_made(self.roots()) if self.copied else fewest_alive(self.roots())
 
     @cached_property
     def kept(self) -> dict[Any, Any]:

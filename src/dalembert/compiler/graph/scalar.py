@@ -40,6 +40,10 @@ class Graph:
         self._results: dict[int, list[Scalar]] = {}  # by the ids of their compounds
         self.compounds: dict[tuple[int, ...], list[Scalar]] = {}
 
+    def close(self) -> None:
+        """Drop all tables: nothing more is traced here, and nodes go with their last reference."""
+        self.__init__()  # type: ignore[misc]
+
     def constant(self, value: Any) -> Scalar:
         """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
         value = float(value) + 0.0  # makes 0.0 of -0.0
@@ -322,7 +326,6 @@ class Scalar:
         return self.op in BOOLEAN
 
     # ---- functions: `np.sin(array of traced scalars)` finds them as methods, `dalembert.math` as __traced__
-
     def __traced__(self, op: str, *args: Any) -> Scalar:
         """Apply an operation, any of whose arguments may be a plain number."""
         nodes = [self.lift(x) for x in args]
@@ -370,9 +373,6 @@ class Scalar:
         """Number `column` of row floor(self) of a table of constants (n, m)."""
         return lookup(self, Table(table), int(column))
 
-    def __abs__(a) -> Scalar:
-        return a.__traced__("abs", a)
-
     def arctan2(a, x: Any) -> Scalar:
         """atan2(a, x)."""
         return a.__traced__("atan2", a, x)
@@ -384,7 +384,7 @@ class Scalar:
     sqrt, sin, cos, tan = _unary("sqrt"), _unary("sin"), _unary("cos"), _unary("tan")
     arcsin, arccos, arctan = _unary("asin"), _unary("acos"), _unary("atan")
     exp, log, tanh, sign = _unary("exp"), _unary("log"), _unary("tanh"), _unary("sign")
-    floor = _unary("floor")
+    floor, __abs__ = _unary("floor"), _unary("abs")
 
 
 def _lift_or_defer(a: Scalar, b: Any) -> Any:

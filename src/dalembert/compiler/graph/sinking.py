@@ -31,11 +31,11 @@ class _Sunk(NamedTuple):
     outside: list[Scalar]
 
 
-def sunk(function: Function) -> Function:
-    """The same function, in which all that only one branch needs is part of that branch."""
+def sunk(function: Function, made: list[Graph] | None = None) -> Function:
+    """The same function, in which all that only one branch needs is part of that branch. made: takes new graphs."""
     if not any(is_branch(node) for node in function.schedule()):
         return function
-    roots = [*function.guards, *(node for output in function.outputs for node in output.nodes)]
+    roots = function.roots()
     order = without_slopes(function.schedule(), roots)
     owners = _owners(order, roots)
     inside: dict[int, list[Scalar]] = {}
@@ -45,7 +45,7 @@ def sunk(function: Function) -> Function:
     if not inside:
         return function
     moved = {node.id for nodes in inside.values() for node in nodes}
-    copy = _Branching(Graph(), {}, inside)
+    copy = _Branching(Graph(), {}, inside, [] if made is None else made)
     for each in function.inputs:
         inputs = zip(order[0].graph.input(each.name, each.size), copy.graph.input(each.name, each.size), strict=True)
         copy.places |= {old.id: new for old, new in inputs}
@@ -103,9 +103,12 @@ class _Copy(Copy):
 class _Branching(_Copy):
     """A copy of a function in which branches take in nodes. inside: branch's id → these, in order."""
 
-    def __init__(self, graph: Graph, places: Mapping[int, Scalar], inside: Mapping[int, list[Scalar]]) -> None:
+    def __init__(
+        self, graph: Graph, places: Mapping[int, Scalar], inside: Mapping[int, list[Scalar]], made: list[Graph]
+    ) -> None:
         super().__init__(graph, places, alone=True)
-        self.inside = inside
+        self.inside, self.made = inside, made
+        made.append(graph)
 
     def _take(self, node: Scalar) -> None:
         if node.id not in self.inside:
@@ -114,7 +117,8 @@ class _Branching(_Copy):
         repeated, taken = node.value, self._taken(node)
         start = [self.places[x.id] for x in node.args[: repeated.width]]
         outside = [as_number(self.places[x.id], self.graph) for x in taken.outside]
-        branch = Repeated(_step(repeated, node, taken), 1, repeated.settled, None)
+        self.made.append(Graph())
+        branch = Repeated(_step(repeated, node, taken, self.made[-1]), 1, repeated.settled, None)
         self._results[node.id] = branch.again(self.graph, [*start, *outside])
 
     def _taken(self, node: Scalar) -> _Sunk:
@@ -125,9 +129,8 @@ class _Branching(_Copy):
         return _Sunk(nodes, list(outside.values()))
 
 
-def _step(repeated: Repeated, node: Scalar, taken: _Sunk) -> Function:
-    """The step of a branch with what it takes in."""
-    graph = Graph()
+def _step(repeated: Repeated, node: Scalar, taken: _Sunk, graph: Graph) -> Function:
+    """The step of a branch with what it takes in, in a new graph."""
     state, captured = graph.input("state", repeated.width), graph.input("captured", len(taken.outside))
     places = {x.id: y != 0.0 if x.boolean else y for x, y in zip(taken.outside, captured, strict=True)}
     constants = [x for each in (*taken.nodes, node) for x in _needs(each) if x.op == "const"]

@@ -6,7 +6,7 @@ In the order of reading:
 
     steps, packs, units → plan     operations in order, fused, in waves, like ones on lanes; parts, and memory
     ir, elementary                 the writer of IR text, and elementary functions on vectors
-    emit → parts → part_writer     kernels; a function for each part; each operation
+    emit, layout → parts → part_writer     kernels and their memory; a function for each part; each operation
     compounds: items, visits → handing_over, product, weights     loops and calls inside a function, and their memory
     rare                           branches that are compiled when they are taken
     tiles, rows                    row-major arrays to vectors across states, and back

@@ -12,7 +12,7 @@ from dalembert.compiler.graph import Function, Loop
 
 from . import emit, target
 from .ir import Module
-from .plan import SlotPlan
+from .layout import Layout
 from .rare import compressed
 
 
@@ -26,7 +26,7 @@ class Compiled(NamedTuple):
 class _Step(NamedTuple):
     """The step of loops, compiled."""
 
-    plan: SlotPlan
+    layout: Layout
     code: Compiled
 
 
@@ -40,7 +40,7 @@ def batch_objects(program: Function | Loop, element: str, lanes: int, vector: in
     if isinstance(program, Function):
         return _compiled(emit.batch_kernel(program, element, lanes, vector))
     step = _step(program.step, element, lanes, vector)
-    around = target.compile_object(emit.loop_kernel(program, step.plan, element, lanes).text())
+    around = target.compile_object(emit.loop_kernel(program, step.layout, element, lanes).text())
     return Compiled([around, *step.code.objects], step.code.rare)
 
 
@@ -52,6 +52,6 @@ def _step(function: Function, element: str, lanes: int, vector: int) -> _Step:
     """The step, kept with its function for as long as that is."""
     key = "llvm", element, lanes
     if key not in function.kept:
-        plan, module = emit.step_of_loop(function, element, lanes, vector)
-        function.kept[key] = _Step(plan, _compiled(module))
+        layout, module = emit.step_of_loop(function, element, lanes, vector)
+        function.kept[key] = _Step(layout, _compiled(module))
     return function.kept[key]

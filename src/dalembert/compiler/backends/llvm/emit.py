@@ -16,14 +16,13 @@ is the step of a loop, apart from the kernel that repeats it: loops over one ste
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from itertools import groupby
 from math import nan
 
 from dalembert.compiler.graph import Function, Loop, Output
-from dalembert.compiler.graph.sinking import sunk
 
-from .compounds import Items, Visiting
 from .ir import Builder, Module
+from .layout import Layout
 from .parts import call_parts, is_zero, store_leaves, write_parts
 from .plan import SlotPlan
 from .rows import CACHED, settle, write_rows
@@ -36,13 +35,12 @@ STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes f
 
 def one_kernel(function: Function, element: str, width: int) -> Module:
     """IR of the kernel for one state; `width` lanes serve its transcendentals."""
-    module, function = Module(), sunk(function)
-    plan = SlotPlan(function, group=width, keep_outputs=False)
+    module, plan = Module(), SlotPlan(function, group=width, keep_outputs=False)
+    function, layout = plan.function, Layout.of(plan)
     parts = write_parts(module, plan, element, 1, scatter=True)
     b = Builder(module, element, 1)
-    memory, block = _allocate(b, plan.size)
-    _store_constants(b, plan, memory)
-    not_finite = _copy_inputs(b, plan, memory)
+    memory, block = _allocate(b, layout)
+    not_finite = _copy_inputs(b, layout, memory)
     outputs = [b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}") for k in range(len(function.outputs))]
     for pointer, output in zip(outputs, function.outputs, strict=True):
         if any(is_zero(node) for node in output.nodes):
@@ -52,33 +50,36 @@ def one_kernel(function: Function, element: str, width: int) -> Module:
     call_parts(b, plan, parts, memory)
     for k, (pointer, output) in enumerate(zip(outputs, function.outputs, strict=True)):
         store_leaves(b, plan, memory, pointer, output.nodes, f"leaves{k}")
-    status = _status(b, plan, memory, not_finite)
+    status = _status(b, layout, memory, not_finite)
     _release(b, block)
     b.do(f"ret i64 {status}")
     module.define(b, "define i64 @one(ptr %inputs, ptr %outputs)")
+    plan.close()
     return module
 
 
-def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple[SlotPlan, Module]:
-    """The plan of the memory in which a step of a loop is computed, and IR of the function that computes it there."""
+def step_of_loop(step: Function, element: str, width: int, vector: int) -> tuple[Layout, Module]:
+    """The memory in which a step of a loop is computed, and IR of the function that computes it there."""
     module = Module()
-    plan = SlotPlan(sunk(step), group=vector if width == 1 else 1, keep_outputs=True)
+    plan = SlotPlan(step, group=vector if width == 1 else 1, keep_outputs=True)
     parts = write_parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
     call_parts(b, plan, parts, "%memory", outputs="null")
     b.do("ret void")
     module.define(b, f"define void @{STEP}(ptr %memory)")
-    return plan, module
+    layout = Layout.of(plan)
+    plan.close()
+    return layout, module
 
 
-def loop_kernel(loop: Loop, plan: SlotPlan, element: str, width: int) -> Module:
-    """IR of the batch kernel of a loop, whose step, with this plan, is defined elsewhere."""
+def loop_kernel(loop: Loop, layout: Layout, element: str, width: int) -> Module:
+    """IR of the batch kernel of a loop, whose step, with this layout, is defined elsewhere."""
     b = Builder(Module(), element, width)
 
     def compute(memory: str) -> None:
         b.call(STEP, "void", ("ptr", memory), declare=True)
 
-    return _batch_kernel(b, replace(loop, step=plan.function), plan, compute)
+    return _batch_kernel(b, loop, layout, compute)
 
 
 def batch_kernel(function: Function, element: str, width: int, vector: int = 1) -> Module:
@@ -86,25 +87,26 @@ def batch_kernel(function: Function, element: str, width: int, vector: int = 1) 
 
     vector: where states come one at a time, the lanes that serve its transcendentals, as in `one_kernel`.
     """
-    module, function = Module(), sunk(function)
+    module = Module()
     plan = SlotPlan(function, group=vector if width == 1 else 1, keep_outputs=True)
     parts = write_parts(module, plan, element, width, scatter=False)
-    b = Builder(module, element, width)
-    return _batch_kernel(b, function, plan, lambda memory: call_parts(b, plan, parts, memory))
+    b, layout = Builder(module, element, width), Layout.of(plan)
+    _batch_kernel(b, plan.function, layout, lambda memory: call_parts(b, plan, parts, memory))
+    plan.close()
+    return module
 
 
-def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute: Callable[[str], None]) -> Module:
-    """IR of a batch kernel. compute: writes what computes one pass in memory that is laid out as planned."""
+def _batch_kernel(b: Builder, program: Function | Loop, layout: Layout, compute: Callable[[str], None]) -> Module:
+    """IR of a batch kernel. compute: writes what computes one pass in memory of this layout."""
     width, module = b.width, b.module
-    memory, block = _allocate(b, plan.size)
-    _store_constants(b, plan, memory)
+    memory, block = _allocate(b, layout)
     b.do("br label %group")
     b.label("group")
     b.do("%i = phi i64 [ %begin, %entry ], [ %next, %after ]")
     b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
     last = b.op("sub i64 %end, 1")
     rows = [_minimum(b, b.op(f"add i64 %i, {lane}"), last) for lane in range(width)]
-    status = _Group(b, plan, compute, memory, rows).write(program)
+    status = _Group(b, layout, compute, memory, rows).write(program)
     b.do("br label %after")
     b.label("after")
     b.do(f"%newstatus = or i64 %status, {status}")
@@ -112,7 +114,7 @@ def _batch_kernel(b: Builder, program: Function | Loop, plan: SlotPlan, compute:
     more = b.op("icmp slt i64 %next, %end")
     b.do(f"br i1 {more}, label %group, label %done")
     b.label("done")
-    largest = max((len(o.nodes) for o in plan.function.outputs), default=0) * b.size
+    largest = max((len(places.slots) for places in layout.outputs.values()), default=0) * b.size
     settle(b, _far(b, b.op("mul i64 %end, %passes"), str(largest)))
     _release(b, block)
     b.do("ret i64 %newstatus")
@@ -125,19 +127,19 @@ class _Group:
     """Writes the code of a batch kernel for one group of rows."""
 
     def __init__(
-        self, b: Builder, plan: SlotPlan, compute: Callable[[str], None], memory: str, rows: list[str]
+        self, b: Builder, layout: Layout, compute: Callable[[str], None], memory: str, rows: list[str]
     ) -> None:
-        self.b, self.plan, self.compute, self.memory, self.rows = b, plan, compute, memory, rows
+        self.b, self.layout, self.compute, self.memory, self.rows = b, layout, compute, memory, rows
 
     def write(self, program: Function | Loop) -> str:
         """Read, compute, store; returns the status."""
-        b, plan = self.b, self.plan
+        b, layout = self.b, self.layout
         if isinstance(program, Function):
             checks = [self.read(k) for k in range(len(program.inputs))]
             self.compute(self.memory)
             for k, output in enumerate(program.outputs):
                 self.store(k, output, self.slots(output))
-            return _status(b, plan, self.memory, _not_finite(b, checks))
+            return _status(b, layout, self.memory, _not_finite(b, checks))
         names = [i.name for i in program.step.inputs]
         check = b.const(0.0)
         for k, name in enumerate(names):
@@ -153,8 +155,8 @@ class _Group:
                 at = chosen_rows[program.rows_by[name]] if name in program.rows_by else [row] * b.width
                 check = b.add(check, self.read(names.index(name), at))
             self.compute(self.memory)
-            for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
-                failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
+            for guard in layout.guards:  # a failure is remembered like a number that is not finite
+                failed = b.compare("oeq", b.load(self.memory, guard), b.const(0.0))
                 check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))
             for k, (output, recorded) in enumerate(program.results()):
                 if recorded:
@@ -171,23 +173,23 @@ class _Group:
         becomes = dict(program.carry)
         for k, (output, recorded) in enumerate(program.results()):
             if not recorded:  # it has become an input
-                base = plan.input_base[becomes[output.name]]
+                base = layout.bases[becomes[output.name]]
                 self.store(k, output, list(range(base, base + len(output.nodes))))
-        return _status(b, plan, self.memory, _not_finite(b, [check]))
+        return _status(b, layout, self.memory, _not_finite(b, [check]))
 
     def slots(self, output: Output) -> list[int]:
-        return [self.plan.slots[n.id] for n in output.nodes]
+        return self.layout.outputs[output.name].slots
 
     def row_numbers(self, name: str) -> list[str]:
         """The number in an input, as i64 for each lane."""
         b = self.b
-        x = b.load(self.memory, self.plan.input_base[name])
+        x = b.load(self.memory, self.layout.bases[name])
         each = [x] if b.width == 1 else [b.op(f"extractelement {b.type} {x}, i32 {k}") for k in range(b.width)]
         return [b.op(f"fptosi {b.element} {number} to i64") for number in each]
 
     def read(self, k: int, at: list[str] | None = None) -> str:
         """Copy an input's rows into memory (of a sequence, rows `at` of the lanes); 0 where all is finite."""
-        b, each = self.b, self.plan.function.inputs[k]
+        b, each = self.b, self.layout.inputs[k]
         base = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
         stride = b.op(f"load i64, ptr {b.address('%strides', 8 * k)}")
         pointers = [b.address(base, b.op(f"mul i64 {row}, {stride}")) for row in self.rows]
@@ -195,7 +197,7 @@ class _Group:
             pointers = [
                 b.address(p, b.op(f"mul i64 {k}, {each.size * b.size}")) for p, k in zip(pointers, at, strict=True)
             ]
-        return read_rows(b, pointers, each.size, self.memory, self.plan.input_base[each.name])
+        return read_rows(b, pointers, each.size, self.memory, self.layout.bases[each.name])
 
     def store(self, k: int, output: Output, slots: list[int], index: str | None = None) -> None:
         """Copy an output from its slots into its rows (of a record, the row of pass `index`)."""
@@ -209,7 +211,7 @@ class _Group:
         if b.width == 1:
             copy_runs(b, [(slot, k) for k, slot in enumerate(slots)], self.memory, pointers[0], 4, f"slots{k}")
             return
-        zero = [is_zero(node) for node in output.nodes]
+        zero = self.layout.outputs[output.name].zero
         write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
 
     def carry(self, loop: Loop, index: str) -> None:
@@ -217,18 +219,16 @@ class _Group:
 
         What no step reads is copied in the last pass alone.
         """
-        b, plan = self.b, self.plan
-        outputs = {o.name: o for o in loop.step.outputs}
-        read = {node.value for node in plan.function.schedule() if node.op == "input"}
+        b, layout = self.b, self.layout
         moves: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
         for name, taken in loop.carry:
-            for j, node in enumerate(outputs[name].nodes):
-                wanted = (taken, j) in read or loop.settled is not None
-                moves[wanted].append((plan.slots[node.id], plan.input_base[taken] + j))
+            for j, slot in enumerate(layout.outputs[name].slots):
+                wanted = (taken, j) in layout.read or loop.settled is not None
+                moves[wanted].append((slot, layout.bases[taken] + j))
         if moves[False]:
             last = b.op(f"icmp eq i64 {index}, {b.op('sub i64 %passes, 1')}")
-            b.branch(last, "last", lambda: copy_state(b, moves[False], self.memory, plan.group, "last"))
-        copy_state(b, moves[True], self.memory, plan.group, "carry")
+            b.branch(last, "last", lambda: copy_state(b, moves[False], self.memory, layout.group, "last"))
+        copy_state(b, moves[True], self.memory, layout.group, "carry")
 
 
 def _far(b: Builder, row: str, row_bytes: str) -> str:
@@ -243,26 +243,21 @@ def _minimum(b: Builder, x: str, y: str) -> str:
 # ---- kernel memory
 
 
-def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
-    """Address of an aligned array of values, and the block to free (None if it is on the stack)."""
-    size = values * b.stride + 64
+def _allocate(b: Builder, layout: Layout) -> tuple[str, str | None]:
+    """Address of an aligned array of values, with what is stored there from the begin, and the block to free (None if
+    it is on the stack)."""
+    size, block = layout.size * b.stride + 64, None
     if size <= STACK_LIMIT:
-        return b.op(f"alloca i8, i64 {size}, align 64"), None
-    block = b.call("malloc", "ptr", ("i64", str(size)), declare=True)
-    start = b.op(f"add i64 {b.op(f'ptrtoint ptr {block} to i64')}, 63")
-    return b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr"), block
-
-
-def _store_constants(b: Builder, plan: SlotPlan, memory: str) -> None:
-    """Constants that are read from memory: outputs, entries of products; and that all records are yet to be cleared."""
-    for node in plan.constants:
-        b.store(b.const(node.value), memory, plan.slots[node.id])
-    for part in plan.parts:
-        if isinstance(part, Items | Visiting) and part.counted is not None and part.counted.filled is not None:
-            b.store(b.const(float(part.item_count)), memory, part.counted.filled)
-    for subroutine in plan.subroutines.values():
-        wide = b.wide(subroutine.lanes) if subroutine.lanes > 1 else b
-        _store_constants(wide, subroutine.plan, b.address(memory, subroutine.base * b.stride))
+        memory = b.op(f"alloca i8, i64 {size}, align 64")
+    else:
+        block = b.call("malloc", "ptr", ("i64", str(size)), declare=True)
+        start = b.op(f"add i64 {b.op(f'ptrtoint ptr {block} to i64')}, 63")
+        memory = b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr")
+    for (base, lanes), numbers in groupby(layout.stored, lambda each: each[:2]):
+        wide, place = b.wide(lanes) if lanes > 1 else b, b.address(memory, base * b.stride)
+        for each in numbers:
+            wide.store(wide.const(each.value), place, each.slot)
+    return memory, block
 
 
 def _release(b: Builder, block: str | None) -> None:
@@ -270,12 +265,12 @@ def _release(b: Builder, block: str | None) -> None:
         b.call("free", "void", ("ptr", block), declare=True)
 
 
-def _copy_inputs(b: Builder, plan: SlotPlan, memory: str) -> str:
+def _copy_inputs(b: Builder, layout: Layout, memory: str) -> str:
     """Copy the inputs of one state into memory; returns i1: some number is not finite."""
     bad = "false"
-    for k, i in enumerate(plan.function.inputs):
+    for k, i in enumerate(layout.inputs):
         pointer = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
-        target = b.address(memory, plan.input_base[i.name] * b.size)
+        target = b.address(memory, layout.bases[i.name] * b.size)
         wide = b.wide(4 if i.size >= 4 else 1)
 
         def copy(start: str | int, wide: Builder = wide, pointer: str = pointer, target: str = target) -> str:
@@ -296,11 +291,11 @@ def _not_finite(b: Builder, zeros: list[str]) -> str:
     return b.any(b.compare("uno", zeros[0], zeros[0])) if zeros else "false"
 
 
-def _status(b: Builder, plan: SlotPlan, memory: str, not_finite: str) -> str:
+def _status(b: Builder, layout: Layout, memory: str, not_finite: str) -> str:
     """i64 status word of this pass."""
     failed = "false"
-    for guard in plan.function.guards:
-        broken = b.any(b.compare("oeq", b.load(memory, plan.slots[guard.id]), b.const(0.0)))
+    for guard in layout.guards:
+        broken = b.any(b.compare("oeq", b.load(memory, guard), b.const(0.0)))
         failed = b.op(f"or i1 {failed}, {broken}")
     flag = b.op(f"select i1 {failed}, i64 {GUARD_FAILED}, i64 0")
     return b.op(f"or i64 {flag}, {b.op(f'zext i1 {not_finite} to i64')}")

@@ -8,6 +8,11 @@ from dalembert.compiler.graph import Scalar
 from dalembert.compiler.graph.visit import Visited
 
 
+def constant(row: Sequence[Scalar]) -> bool:
+    """Whether all of these nodes are constants."""
+    return all(x.op == "const" for x in row)
+
+
 def sole_readers(order: Iterable[Scalar], kept: Iterable[Scalar]) -> dict[int, int | None]:
     """Map ids of results of visits to the id of the node that reads them; None where several do or it is kept."""
     readers: dict[int, int | None] = {node.id: None for node in kept}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dalembert.compiler.graph import Function, Scalar
+from dalembert.compiler.graph import Function, Graph, Scalar
 from dalembert.compiler.graph.product import Block
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.scan import Scanned
@@ -19,7 +19,7 @@ from dalembert.compiler.graph.visit import Visited
 from dalembert.compiler.graph.weighted import Weighted
 
 from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting, runs
-from .handing_over import sole_readers, table_source, where_not_zero
+from .handing_over import constant, sole_readers, table_source, where_not_zero
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
@@ -48,13 +48,12 @@ class Subroutine:
         view: View | None = None,
     ) -> None:
         self.name, self.base, self.lanes = name, base, view.lanes if view else 1
-        function = sunk(function)
         self.plan = SlotPlan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
+        function = self.plan.function
         if view:
             return
-        self.inputs = [  # own slots
-            base + k for name, base in self.plan.input_base.items() for k in range(self.plan.sizes[name])
-        ]
+        bases = self.plan.input_base.items()
+        self.inputs = [base + k for name, base in bases for k in range(self.plan.sizes[name])]  # own slots
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
 
 
@@ -65,12 +64,8 @@ def _own_places(subroutine: Subroutine) -> dict[int, int]:
     return {x.value[1]: plan.slots[x.id] for x in inputs if x.value[0] == "item"}
 
 
-def _constant(row: Sequence[Scalar]) -> bool:
-    return all(x.op == "const" for x in row)
-
-
 class SlotPlan:
-    """How one function is laid out in memory and cut into parts.
+    """How one function, whose branches take in what they alone need, is laid out in memory and cut into parts.
 
     group: lanes that a loop over transcendentals takes at once (1 in a batch kernel, whose lanes are states; the vector
     width in a one-state kernel, whose lanes are joints). keep_outputs: outputs get slots (batch) or are stored away at
@@ -88,23 +83,23 @@ class SlotPlan:
         outside: Mapping[str, list[int]] | None = None,
         view: View | None = None,
     ) -> None:
-        self.function, self.group, self.name, self.view = function, group, name, view
+        self._graphs: list[Graph] = []  # that are copied for this plan
+        self.function = function = sunk(function, self._graphs)
+        self.group, self.name, self.view = group, name, view
         self.moving: dict[int, int] = {}  # node id → slot beside the moving pointer
         self.common: dict[int, int] = {}  # node id → slot of the caller, from the begin of this memory
         self.records: dict[int, list[int]] = {}  # node id → slots beside the moving pointer where it is an output
         self.sizes = {i.name: i.size for i in function.inputs}
         self.packing: Packing | None = None
-        outside = outside or {}
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
-        self.size = 0
+        outside, self.size = outside or {}, 0
         self.input_base: dict[str, int] = {}
         self.subroutines: dict[int, Subroutine] = {}  # by the id of their function
         self._wholes: dict[int, Any] = {}  # products and compounds, by `_key`
         for i in function.inputs:
             if i.name not in outside and view is None:
                 self.input_base[i.name] = self._take(i.size)
-        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
-        order = without_slopes(function.schedule(), kept)
+        order = without_slopes(function.schedule(), kept := function.roots())
         self._sole_readers = sole_readers(order, kept)
         self._results: dict[int, set[int]] = {}  # numbers of the results of a compound that something reads, by its id
         for node in order:
@@ -127,6 +122,13 @@ class SlotPlan:
         self._in_memory((*kept, *function.guards))
         self.constants = [n for n in order if n.op == "const" and n.id in self.slots]
         self._place_shared_values()
+
+    def close(self) -> None:
+        """Give up the graphs that were copied for it, without waiting for the garbage collector."""
+        for subroutine in self.subroutines.values():
+            subroutine.plan.close()
+        for graph in self._graphs:
+            graph.close()
 
     def _place_input(self, node: Scalar, outside: Mapping[str, list[int]]) -> None:
         name, k = node.value
@@ -264,7 +266,7 @@ class SlotPlan:
         """
         sizes, n = scanned.sizes, scanned.sizes.items
         first, given, others = scanned.split(arguments)
-        known = {k: [x.value for x in row] for k, row in enumerate(given) if n >= MANY and _constant(row)}
+        known = {k: [x.value for x in row] for k, row in enumerate(given) if n >= MANY and constant(row)}
         self._in_memory([*first, *(x for k, row in enumerate(given) if k not in known for x in row), *others])
         slots = [self.slots.get(x.id, 0) for x in arguments]
         lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
@@ -303,14 +305,13 @@ class SlotPlan:
         """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
 
         Where lanes are items, the step has own places for what it reads, and for records where items are in groups.
-
         Rows of constants are not kept in memory. A table that nothing else reads is changed where it is.
         """
         visited, arguments = node.value, node.args
         s, nodes = visited.sizes, visited.split(arguments)
-        known = [[x.value for x in row] if _constant(row) else None for row in nodes.item]
-        known_at = [[x.value for x in row] if _constant(row) else None for row in nodes.at]
-        rows_in_memory = [row for row in (*nodes.item, *nodes.at) if not _constant(row)]
+        known = [[x.value for x in row] if constant(row) else None for row in nodes.item]
+        known_at = [[x.value for x in row] if constant(row) else None for row in nodes.at]
+        rows_in_memory = [row for row in (*nodes.item, *nodes.at) if not constant(row)]
         begin = self._table(node)
         self._in_memory([*nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
         parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
