@@ -32,6 +32,14 @@ def test_computed_torque_is_what_it_says(arm) -> None:
     assert "lowest ratio" in str(audit)
 
 
+def test_saturation_is_not_known_where_no_motor_has_a_limit(arm) -> None:
+    limitless = arm.edit()
+    for joint in arm.joints:
+        limitless = limitless.set_joint(joint.name, effort_limit=np.inf)
+    audit = control.audit(control.computed_torque(robot := limitless.done(), GOAL, 20.0), GOAL, robot=robot)
+    assert np.isnan(audit.saturation) and "saturation" in topics(audit, "info")
+
+
 def test_a_loop_without_damping_rings(arm) -> None:
     """Held for a period T, torques are T/2 late, which takes kp T/2 from kd."""
     w, ratio, period = 20.0, 0.1, 1e-3

@@ -116,7 +116,8 @@ def test_a_check_without_anything_to_check_is_refused(arm):
     builder = dalembert.ModelBuilder("slide")
     builder.add_body("cart", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), mass=2.0)
     report = motion.quintic([0.0], [1.0], 1.0, robot=builder.build()).check()
-    assert report and "no limit of velocity is stated for x" in str(report)
+    assert not report and "nothing was checked" in str(report)
+    assert "no limit of velocity is stated for x" in str(report)
 
 
 def test_start_middle_end_without_a_stop():

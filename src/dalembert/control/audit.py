@@ -46,8 +46,8 @@ class ControlAudit:
     poles [1/s] of the loop at rest, were the law continuous. Of the loop with its period and delay: damping: lowest
     ratio of what swings; gain_margin: it stays stable up to this factor on its gains; gain_reduction: and down to this
     one; disk_margin: the least singular value of 1 + L; delay_margin [s]: further delay that it stands, negative where
-    it is unstable as it is. saturation: share of the run in which a motor is at its limit; robust: share of robots with
-    other masses that arrive; tick [s]: time that the law takes; period [s].
+    it is unstable as it is. saturation: share of the run in which a motor is at its limit, NaN where none has a limit;
+    robust: share of robots with other masses that arrive; tick [s]: time that the law takes; period [s].
     """
 
     robot: str
@@ -159,7 +159,7 @@ def _tried(
     end = robot.rollout(begin, np.zeros(n), sampled, step, steps, parameters={"inertia": variants}, **options)
     near = max(ARRIVED, 0.2 * float(np.abs(robot.difference(begin, q)).max()))
     arrived = [bool(np.isfinite(each).all() and np.abs(robot.difference(q, each)).max() < near) for each in end.q]
-    return float(np.mean(full)), float(np.mean(arrived))
+    return float(np.mean(full)) if mask.any() else np.nan, float(np.mean(arrived))
 
 
 def _timed(compiled: Any, robot: Robot, q: np.ndarray) -> float:
@@ -199,7 +199,10 @@ def _findings(
     say("disk margin", False, disk < LEAST_DISK, f"1 + L stays {disk:.2f} from singular, expected {LEAST_DISK}")
     unstable = "the sampled loop is unstable" if late < 0.0 else f"tolerates {1e3 * late:.3g} ms more"
     say("delay margin", late < 0.0, late < DELAYS * period, unstable)
-    say("saturation", False, saturation > 0.1, f"a motor is at its limit in {100 * saturation:.0f} % of the run")
+    if np.isnan(saturation):
+        findings.append(Finding("info", "saturation", "not known: no motor has an effort limit"))
+    else:
+        say("saturation", False, saturation > 0.1, f"a motor is at its limit in {100 * saturation:.0f} % of the run")
     say(
         "model error",
         robust < 0.5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ INSTANTS = 2000  # at which torques, and velocities of joints with quaternions, 
 JUMP = 1e-3  # share of the largest rate that a rate may jump by between pieces, for rounding of short ones
 LISTED = 3  # joints named in a note
 FINER = 20  # instants around a peak for the second look
+RATES = ("velocity", "acceleration", "deceleration", "jerk")
+EFFORTS = {"torque": "torque", "continuous": "continuous torque"}  # in words
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "deceleration": "/s²", "jerk": "/s³"}
 
 
@@ -41,21 +44,26 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a motion keeps to its limits: true or false, and the violations; notes: how it was found."""
+    """Whether a motion keeps to its limits: true or false, and the violations; notes: how it was found.
+
+    checked: the kinds of limits that some joint has, such as position and velocity.
+    """
 
     violations: tuple[Violation, ...]
     notes: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether all limits are kept."""
-        return not self.violations
+        """Whether all limits are kept; False where there is none, so that nothing was checked."""
+        return not self.violations and bool(self.checked)
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
-        lines = [str(violation) for violation in self.violations] or ["all limits are kept"]
+        kept = f"all limits of {', '.join(self.checked)} are kept" if self.checked else "nothing was checked: no limits"
+        lines = [str(violation) for violation in self.violations] or [kept]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -122,7 +130,19 @@ def check(
             violations += _torques(motion, mover, limits["torque"], names, units)
             violations += _heating(motion, mover, limits["continuous"], names, units)
             notes.append(f"torques are computed at {INSTANTS} instants, and finer about their peaks")
-    return Check(tuple(violations), tuple(notes))
+    return Check(tuple(violations), tuple(notes), tuple(_checked(motion, mover, limits)))
+
+
+def _checked(motion: Motion, robot: Robot | None, limits: dict[str, np.ndarray]) -> Iterator[str]:
+    """Kinds of limits that some joint has, and those of the motion's own."""
+    if type(motion).further_violations is not Motion.further_violations:
+        yield "the motion's own"
+    if robot is not None and np.isfinite([robot.limits.lower, robot.limits.upper]).any():
+        yield "position"
+    for what in (*RATES, *EFFORTS):
+        judged = what in RATES or (robot is not None and not robot.model.closures)
+        if judged and what in limits and np.isfinite(limits[what]).any():
+            yield EFFORTS.get(what, what)
 
 
 def _per_order(limits: dict[str, np.ndarray], nv: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
