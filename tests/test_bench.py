@@ -103,7 +103,7 @@ def test_a_peer_that_fails_or_gives_nan_disagrees(planar):
     assert "division by zero" in rows[0]["reason"]
 
 
-@pytest.mark.parametrize("label", ["2r", "quadruped", "UR5", "ANYmal"])
+@pytest.mark.parametrize("label", ["2r", "UR5", "ANYmal", pytest.param("quadruped", marks=pytest.mark.long)])
 def test_installed_peers_agree(label):
     found = cases.available()
     if label not in found:

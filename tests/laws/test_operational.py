@@ -109,7 +109,7 @@ def test_damping_leaks_what_it_says(case):
 
 
 @pytest.mark.parametrize("base", ["free"], indirect=True)
-@pytest.mark.parametrize("small", ["effects", "coupled"], indirect=True)
+@pytest.mark.parametrize("small", ["coupled"], indirect=True)
 def test_compiled_is_the_same(small):
     model, q, v, _, _ = small
     robot, names = Robot(model), ("tool", model.frames[len(model.bodies) // 2].name)

@@ -20,9 +20,9 @@ def seed(request):
     return request.param
 
 
-@pytest.fixture(params=[False, True], ids=["bare", "effects"])
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.long), True], ids=["bare", "effects"])
 def small(request, seed, base):
-    """A tree of few bodies, each seed with other joint types."""
+    """A tree of few bodies, each seed with other joint types; without joint effects in the long tests."""
     kinds = (("ball", "planar"), ("universal", "revolute"), ("free", "screw"), ("cylindrical", "prismatic", "ball"))[
         seed
     ]

@@ -40,6 +40,7 @@ LARGE = {
 }
 # of these, what differs from another one in shapes, a few numbers, or what is left out
 VARIANTS = {
+    "alex_description/urdf/alex_sake_hands.urdf",
     "g1_description/urdf/g1_29dof_rev_1_0.urdf",
     "icub_description/robots/icub_reduced.urdf",
     "romeo_description/urdf/romeo_laas_small.urdf",

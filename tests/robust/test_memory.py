@@ -66,7 +66,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("make", "out"), CASES.values(), ids=CASES)
+LIKE_OTHERS = ("big-endian", "integers", "reversed", "column order", "columns of out apart", "subclass as out")
+
+
+@pytest.mark.parametrize(
+    ("make", "out"),
+    [pytest.param(*case, id=name, marks=[pytest.mark.long] * (name in LIKE_OTHERS)) for name, case in CASES.items()],
+)
 def test_batch(make, out, tmp_path):
     code = BATCH.replace("{make}", make).replace("{out}", out).replace("{error}", "")
     code = code.replace("len(q) > 1e6", "True") if "2000" in make else code
