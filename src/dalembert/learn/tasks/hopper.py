@@ -10,7 +10,7 @@ from dalembert.contact import Contact
 from dalembert.loading import ModelBuilder
 from dalembert.math import exp
 from dalembert.robot import Robot
-from dalembert.shapes import Sphere
+from dalembert.shapes import Capsule, Sphere
 
 from ..actions import JointTargets
 from ..environment import Environment
@@ -33,6 +33,12 @@ BALLS = (  # body, radius [m], centre [m]
     ("foot", 0.05, (-0.08, 0, 0)),
     ("foot", 0.05, (0.18, 0, 0)),
 )
+RODS = (  # body, length [m], centre [m], turn about y [rad]: what pictures show
+    ("trunk", 0.35, (0, 0, 0.175), 0.0),
+    ("thigh", 0.4, (0, 0, -0.2), 0.0),
+    ("shank", 0.4, (0, 0, -0.2), 0.0),
+    ("foot", 0.26, (0.05, 0, 0), np.pi / 2),
+)
 
 
 def hopper() -> Robot:
@@ -53,6 +59,8 @@ def hopper() -> Robot:
         )  # fmt: skip
     for body, radius, place in BALLS:
         b.add_geometry(Sphere(radius), body=body, role="collision", xyz=place)
+    for body, length, place, turn in RODS:
+        b.add_geometry(Capsule(0.05, length), body=body, role="visual", xyz=place, rpy=(0, turn, 0))
     b.add_keyframe("start", {"z": [0.82], "hip": [-0.35], "knee": [0.7], "ankle": [-0.35]})
     return b.build()
 
