@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from control.moves import Spin, Wave
-from dalembert import DalembertError, ModelBuilder, control, load
+from dalembert import DalembertError, ModelBuilder, control, elements, load
 from tolerances import COMPUTED, DEFAULT_RUN, INTEGRATED, ITERATED
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
@@ -162,3 +162,25 @@ def test_a_buffer_keeps_a_joint_from_its_limit() -> None:
     np.testing.assert_array_equal(same, law(0.0, middle, np.zeros(robot.nv)))
     with pytest.raises(DalembertError, match="leaves no free way"):
         control.limit_buffer(robot, law, 10.0)
+
+
+def test_torques_before_gears_undo_the_losses_of_the_motor(arm) -> None:
+    """Of a motion that lifts and lets down, one gear worse than the other, without feedback; and in closed form."""
+    move, shares = Wave(np.array([0.6, -0.4]), np.array([0.5, 0.7]), 6.0), np.array([0.6, 0.85])
+    gears = [
+        elements.Motor(joint.name, stall_torque=1e3, no_load_speed=1e4, efficiency=share)
+        for joint, share in zip(arm.joints, shares, strict=True)
+    ]
+
+    def follow(t, q, v):
+        return arm.inverse_dynamics(move.q(t), move.v(t), move.a(t))
+
+    start = move.q(0.0), move.v(0.0), 0.6
+    made_up = arm.simulate(*start, control.gear_losses(arm, follow, shares), elements=gears, **TIGHT)
+    np.testing.assert_allclose(error(made_up, move), 0.0, atol=10 * DEFAULT_RUN)
+    assert np.abs(error(arm.simulate(*start, follow, elements=gears, **TIGHT), move)).max() > 1e-2
+    tau, speeds = np.array([3.0, 3.0, 3.0, -3.0]), np.array([1.0, -1.0, 0.0, -1.0])
+    np.testing.assert_allclose(control.before_gears(tau, speeds, 0.6), [5.0, 1.8, 3.0, -5.0], rtol=COMPUTED)
+    for share in (0.0, 1.1, np.nan):
+        with pytest.raises(DalembertError, match="gear_losses: efficiency"):
+            control.gear_losses(arm, follow, share)

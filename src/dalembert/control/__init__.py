@@ -13,7 +13,7 @@ from .base_state import BaseEstimate, BaseState, Noise, base_state
 from .centroidal import Centroidal, ForcePlan, centroidal
 from .gains import Gains
 from .kalman import Estimate, KalmanFilter, kalman
-from .laws.additions import dither, limit_buffer, within_limits
+from .laws.additions import before_gears, dither, gear_losses, limit_buffer, within_limits
 from .laws.energy import EnergyShaping, energy_shaping, region_of_attraction
 from .laws.joint import (
     ComputedTorque,
@@ -95,6 +95,7 @@ __all__ = [
     "WholeBody",
     "audit",
     "base_state",
+    "before_gears",
     "centroidal",
     "collision",
     "computed_torque",
@@ -103,6 +104,7 @@ __all__ = [
     "energy_shaping",
     "feedforward",
     "gait",
+    "gear_losses",
     "gravity_pd",
     "impedance",
     "inverse_kinematics",

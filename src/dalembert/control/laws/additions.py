@@ -1,4 +1,4 @@
-"""Additions to a law: dither against stick-slip, buffers before joint limits, limits of the motors."""
+"""Additions to a law: dither against stick-slip, buffers before joint limits, limits of motors, losses of gears."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.math import maximum, pi, sin
+from dalembert.math import abs as absolute
+from dalembert.math import maximum, pi, sin, tanh, where
 from dalembert.model import motorized
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import settings_of
@@ -66,6 +67,42 @@ class WithinLimits(_Around):
 
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
         return within_effort(self.robot, np.asarray(self.inner(t, q, v, settings)))
+
+
+class GearLosses(_Around):
+    """The law's torques as those that the motors give before gears with losses."""
+
+    efficiency: np.ndarray
+    slip_speed = 1e-3
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
+        tau = np.asarray(self.inner(t, q, v, settings))
+        return np.asarray(before_gears(tau, v, self.efficiency, self.slip_speed))
+
+
+def before_gears(tau: Any, v: Any, efficiency: Any, slip_speed: Any = 1e-3) -> Any:
+    """The torques (…, nv) that motors give, seen at the joints, where the joints need tau (…, nv) at the speeds v.
+
+    efficiency: of the gears, (nv,) or a number: a motor that drives its joint gives 1/η of the torque, one that is
+    driven η of it; at rest, within slip_speed [rad/s or m/s], all of it. The inverse of `elements.Motor`; of a motion,
+    with tau = robot.inverse_dynamics(q, v, a).
+    """
+    turning = absolute(tanh(v / slip_speed))
+    driving = 1.0 - (1.0 - efficiency) * turning
+    driven = 1.0 + (1.0 / efficiency - 1.0) * turning
+    return tau / where(tau * v > 0.0, driving, driven)
+
+
+def gear_losses(robot: Robot, law: Callable[..., Any], efficiency: Any, slip_speed: float = 1e-3) -> GearLosses:
+    """Make up for the losses of gears, so that the joints get what the law asks; see `before_gears`."""
+    added = GearLosses(robot, law)
+    added.efficiency = per_freedom("gear_losses", robot, "efficiency", efficiency, "the share that a gear hands on")
+    if not np.all(added.efficiency <= 1.0):
+        raise DalembertError(f"gear_losses: efficiency is {efficiency!r}, expected above 0 and at most 1")
+    if not 0.0 < slip_speed < np.inf:
+        raise DalembertError(f"gear_losses: slip_speed is {slip_speed!r}, expected above 0 [rad/s or m/s]")
+    added.slip_speed = float(slip_speed)
+    return added
 
 
 def dither(robot: Robot, law: Callable[..., Any], amplitude: Any, frequency: float = 50.0) -> Dither:
