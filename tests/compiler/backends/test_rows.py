@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dalembert import DalembertError, load
+from dalembert.compiler.backends.llvm import emit
 from dalembert.compiler.backends.llvm.rows import CACHED
 from dalembert.compiler.execute.host import NativeKernel as Kernel
 from dalembert.compiler.graph import trace
@@ -53,3 +55,25 @@ def test_far_into_a_large_array(n, zeros, begin, threads):
     assert np.array_equal(out, x * weights)
     assert np.all(np.isnan(whole[:begin]))
     assert np.all(np.isnan(whole[begin + count * n :]))
+
+
+def test_parts_computed_for_several_groups_of_rows(monkeypatch):
+    """Results have the bits of one state, whatever is left for the last groups; a bad row anywhere is found."""
+    monkeypatch.setattr(emit, "GROUPS", ())
+    monkeypatch.setattr(emit, "MOST", 3)
+    robot = load("quadrotor")
+    rng = np.random.default_rng(0)
+    q, v, tau = robot.random(rng, 50), rng.normal(size=(50, robot.nv)), rng.normal(size=(50, robot.nv))
+    expected = np.array([robot.forward_dynamics(*state) for state in zip(q, v, tau, strict=True)])
+    for count in (2, 7, 8, 9, 16, 23, 24, 25, 50):
+        out = np.full((count + 1, robot.nv), np.nan)
+        robot.forward_dynamics(q[:count], v[:count], tau[:count], out=out[:count])
+        assert np.array_equal(out[:count], expected[:count]) and np.isnan(out[count]).all()
+    for row in (0, 11, 30, 49):
+        wrong, unknown = q.copy(), tau.copy()
+        wrong[row, 3:] *= 1.1
+        unknown[row, 2] = np.nan
+        with pytest.raises(DalembertError, match=rf"state {row} has length"):
+            robot.forward_dynamics(wrong, v, tau)
+        with pytest.raises(DalembertError, match=rf"\b{row}\b"):
+            robot.forward_dynamics(q, v, unknown)

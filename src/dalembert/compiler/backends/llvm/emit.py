@@ -16,6 +16,7 @@ is the step of a loop, apart from the kernel that repeats it: loops over one ste
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import groupby
 from math import nan
 
@@ -26,10 +27,15 @@ from .layout import Layout
 from .parts import call_parts, is_zero, store_leaves, write_parts
 from .plan import SlotPlan
 from .rows import CACHED, settle, write_rows
+from .steps import Looped
 from .target import STEP
 from .tiles import copy_runs, copy_state, each_block, read_rows
+from .units import Product
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
+# Up to so many steps, groups of states that a batch kernel computes part by part: code that the processor's first cache
+# does not hold is then read once for all of them.
+GROUPS, MOST = ((4000, 1), (30_000, 2)), 4
 STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
 
 
@@ -91,26 +97,47 @@ def batch_kernel(function: Function, element: str, width: int, vector: int = 1) 
     plan = SlotPlan(function, group=vector if width == 1 else 1, keep_outputs=True)
     parts = write_parts(module, plan, element, width, scatter=False)
     b, layout = Builder(module, element, width), Layout.of(plan)
-    _batch_kernel(b, plan.function, layout, lambda memory: call_parts(b, plan, parts, memory))
+    steps = sum(len(part) for part in plan.parts if isinstance(part, list))
+    plain = width > 1 and all(isinstance(part, list | Looped | Product) for part in plan.parts)
+    groups = next((count for longest, count in GROUPS if steps <= longest), MOST) if plain else 1
+
+    def compute(memory: str, count: str | None = None) -> None:
+        call_parts(b, plan, parts, memory, groups=None if count is None else (count, plan.size * b.stride))
+
+    _batch_kernel(b, plan.function, layout, compute, groups)
     plan.close()
     return module
 
 
-def _batch_kernel(b: Builder, program: Function | Loop, layout: Layout, compute: Callable[[str], None]) -> Module:
-    """IR of a batch kernel. compute: writes what computes one pass in memory of this layout."""
+def _batch_kernel(
+    b: Builder, program: Function | Loop, layout: Layout, compute: Callable[..., None], groups: int = 1
+) -> Module:
+    """IR of a batch kernel. compute: writes what computes one pass in memory of this layout.
+
+    groups: of rows, each with its memory, for which each part is computed before the next part; compute takes the first
+    memory and the number of groups.
+    """
     width, module = b.width, b.module
-    memory, block = _allocate(b, layout)
+    memory, block = _allocate(b, layout, groups)
     b.do("br label %group")
     b.label("group")
     b.do("%i = phi i64 [ %begin, %entry ], [ %next, %after ]")
     b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
     last = b.op("sub i64 %end, 1")
-    rows = [_minimum(b, b.op(f"add i64 %i, {lane}"), last) for lane in range(width)]
-    status = _Group(b, layout, compute, memory, rows).write(program)
+
+    def group_at(row: str, memory: str) -> _Group:
+        rows = [_minimum(b, b.op(f"add i64 {row}, {lane}"), last) for lane in range(width)]
+        return _Group(b, layout, compute, memory, row, rows)
+
+    if groups == 1:
+        status = group_at("%i", memory).write(program)
+    else:
+        assert isinstance(program, Function)
+        status = _in_groups(b, program, layout, memory, groups, group_at, compute)
     b.do("br label %after")
     b.label("after")
     b.do(f"%newstatus = or i64 %status, {status}")
-    b.do(f"%next = add i64 %i, {width}")
+    b.do(f"%next = add i64 %i, {groups * width}")
     more = b.op("icmp slt i64 %next, %end")
     b.do(f"br i1 {more}, label %group, label %done")
     b.label("done")
@@ -123,13 +150,52 @@ def _batch_kernel(b: Builder, program: Function | Loop, layout: Layout, compute:
     return module
 
 
+def _in_groups(
+    b: Builder,
+    function: Function,
+    layout: Layout,
+    memory: str,
+    groups: int,
+    group_at: Callable[[str, str], _Group],
+    compute: Callable[..., None],
+) -> str:
+    """Read all groups, compute each part for all of them, store; returns the status."""
+    rest = b.op("sub i64 %end, %i")
+    left = b.op(f"sdiv i64 {b.op(f'add i64 {rest}, {b.width - 1}')}, {b.width}")
+    count = _minimum(b, left, str(groups))
+
+    def chosen(index: str) -> _Group:
+        row = b.op(f"add i64 %i, {b.op(f'mul i64 {index}, {b.width}')}")
+        return group_at(row, b.address(memory, b.op(f"mul i64 {index}, {layout.size * b.stride}")))
+
+    def read(index: str, carried: list[str]) -> list[str]:
+        group = chosen(index)
+        return [reduce(b.add, [group.read(k) for k in range(len(function.inputs))], carried[0])]
+
+    def store(index: str, carried: list[str]) -> list[str]:
+        group, (failed,) = chosen(index), carried
+        for k, output in enumerate(function.outputs):
+            group.store(k, output, group.slots(output))
+        for guard in layout.guards:
+            broken = b.compare("oeq", b.load(group.memory, guard), b.const(0.0))
+            failed = b.select(broken, b.const(1.0), failed)
+        return [failed]
+
+    checks = b.repeat("read", count, read, [b.const(0.0)])
+    compute(memory, count)
+    (failed,) = b.repeat("store", count, store, [b.const(0.0)])
+    any_failed = b.any(b.compare("oeq", failed, b.const(1.0)))
+    flag = b.op(f"select i1 {any_failed}, i64 {GUARD_FAILED}, i64 0")
+    return b.op(f"or i64 {flag}, {b.op(f'zext i1 {_not_finite(b, checks)} to i64')}")
+
+
 class _Group:
     """Writes the code of a batch kernel for one group of rows."""
 
     def __init__(
-        self, b: Builder, layout: Layout, compute: Callable[[str], None], memory: str, rows: list[str]
+        self, b: Builder, layout: Layout, compute: Callable[..., None], memory: str, row: str, rows: list[str]
     ) -> None:
-        self.b, self.layout, self.compute, self.memory, self.rows = b, layout, compute, memory, rows
+        self.b, self.layout, self.compute, self.memory, self.row, self.rows = b, layout, compute, memory, row, rows
 
     def write(self, program: Function | Loop) -> str:
         """Read, compute, store; returns the status."""
@@ -212,7 +278,7 @@ class _Group:
             copy_runs(b, [(slot, k) for k, slot in enumerate(slots)], self.memory, pointers[0], 4, f"slots{k}")
             return
         zero = self.layout.outputs[output.name].zero
-        write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
+        write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, self.row, row_bytes))
 
     def carry(self, loop: Loop, index: str) -> None:
         """Copy the carried outputs into the inputs they become, all read before any is written.
@@ -243,10 +309,10 @@ def _minimum(b: Builder, x: str, y: str) -> str:
 # ---- kernel memory
 
 
-def _allocate(b: Builder, layout: Layout) -> tuple[str, str | None]:
+def _allocate(b: Builder, layout: Layout, groups: int = 1) -> tuple[str, str | None]:
     """Address of an aligned array of values, with what is stored there from the begin, and the block to free (None if
     it is on the stack)."""
-    size, block = layout.size * b.stride + 64, None
+    size, block = groups * layout.size * b.stride + 64, None
     if size <= STACK_LIMIT:
         memory = b.op(f"alloca i8, i64 {size}, align 64")
     else:
@@ -254,9 +320,11 @@ def _allocate(b: Builder, layout: Layout) -> tuple[str, str | None]:
         start = b.op(f"add i64 {b.op(f'ptrtoint ptr {block} to i64')}, 63")
         memory = b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr")
     for (base, lanes), numbers in groupby(layout.stored, lambda each: each[:2]):
-        wide, place = b.wide(lanes) if lanes > 1 else b, b.address(memory, base * b.stride)
+        wide = b.wide(lanes) if lanes > 1 else b
+        places = [b.address(memory, (base + k * layout.size) * b.stride) for k in range(groups)]
         for each in numbers:
-            wide.store(wide.const(each.value), place, each.slot)
+            for place in places:
+                wide.store(wide.const(each.value), place, each.slot)
     return memory, block
 
 

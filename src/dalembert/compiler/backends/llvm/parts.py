@@ -13,7 +13,7 @@ from .plan import SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
-from .units import Product
+from .units import Part, Product
 from .visits import write_visit
 from .weights import write_weighted
 
@@ -78,24 +78,47 @@ def _write_subroutine(module: Module, subroutine: Subroutine, element: str, widt
 
 
 def call_parts(
-    b: Builder, plan: SlotPlan, parts: list[str], memory: str, outputs: str = "%outputs", items: str = "null"
+    b: Builder,
+    plan: SlotPlan,
+    parts: list[str],
+    memory: str,
+    outputs: str = "%outputs",
+    items: str = "null",
+    groups: tuple[str, int] | None = None,
 ) -> None:
-    """The parts in order; loops are written here. items: the moving pointer of a scan."""
+    """The parts in order; loops are written here. items: the moving pointer of a scan.
+
+    groups: how many memories lie one after the other, and the bytes of one: each part is computed in all of them.
+    """
     for part, name in zip(plan.parts, parts, strict=True):
-        if isinstance(part, Looped):
-            (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
-        elif isinstance(part, Calling):
-            _call(b, part, memory)
-        elif isinstance(part, Repeating):
-            _repeat(b, part, memory, name, outputs, items)
-        elif isinstance(part, Items):
-            write_items(b, part, memory)
-        elif isinstance(part, Visiting):
-            write_visit(b, part, memory)
-        elif isinstance(part, Weighing):
-            write_weighted(b, part, memory, plan.group, name)
-        else:
-            _call_part(b, name, memory, outputs, items)
+        if groups is None:
+            _compute_part(b, plan, part, name, memory, outputs, items)
+            continue
+        count, size = groups
+
+        def again(group: str, carried: list[str], part: Part = part, name: str = name, size: int = size) -> list[str]:
+            here = b.address(memory, b.op(f"mul i64 {group}, {size}"))
+            _compute_part(b, plan, part, name, here, outputs, items)
+            return carried
+
+        b.repeat(f"{name}.groups", count, again)
+
+
+def _compute_part(b: Builder, plan: SlotPlan, part: Part, name: str, memory: str, outputs: str, items: str) -> None:
+    if isinstance(part, Looped):
+        (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
+    elif isinstance(part, Calling):
+        _call(b, part, memory)
+    elif isinstance(part, Repeating):
+        _repeat(b, part, memory, name, outputs, items)
+    elif isinstance(part, Items):
+        write_items(b, part, memory)
+    elif isinstance(part, Visiting):
+        write_visit(b, part, memory)
+    elif isinstance(part, Weighing):
+        write_weighted(b, part, memory, plan.group, name)
+    else:
+        _call_part(b, name, memory, outputs, items)
 
 
 def _call_part(b: Builder, name: str, memory: str, outputs: str, items: str) -> None:

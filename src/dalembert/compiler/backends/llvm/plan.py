@@ -227,8 +227,9 @@ class SlotPlan:
 
     def _product(self, block: Block) -> Product:
         product = Product(block, self.group)
+        product.base = self._take(product.size, align=self.group)  # entries that have no slot yet are stored there
+        self.slots = {node.id: slot for node, slot in product.moves() if node.op != "const"} | self.slots
         self._in_memory(block.nodes)
-        product.base = self._take(product.size, align=self.group)
         return product
 
     def _compound(self, node: Scalar) -> Part:

@@ -14,7 +14,7 @@ from .units import TILE, Product
 
 def write_product(b: Builder, plan: SlotPlan, product: Product, name: str) -> None:
     """The body of a function that reads the entries of A and B from their slots and writes C to its slots."""
-    moves = [(plan.slots[node.id], slot) for node, slot in product.moves()]
+    moves = [(plan.slots[node.id], slot) for node, slot in product.moves() if plan.slots[node.id] != slot]
     source = b.module.table(f"{name}.from", [s for s, _ in moves])
     target = b.module.table(f"{name}.to", [t for _, t in moves])
 
@@ -23,7 +23,8 @@ def write_product(b: Builder, plan: SlotPlan, product: Product, name: str) -> No
         b.store(value, _slot(b, table_entry(b, target, index)), 0)
         return carried
 
-    b.repeat(f"{name}.pack", str(len(moves)), move)
+    if moves:
+        b.repeat(f"{name}.pack", str(len(moves)), move)
     terms = b.module.table(f"{name}.terms", [t for terms in product.terms for t in terms])
     starts = [0]
     for listed in product.terms:
