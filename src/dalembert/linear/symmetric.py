@@ -47,6 +47,17 @@ class Factor:
         """L⁻ᵀ b for b (n,) or (n, m): the other half, after a multiplication by r."""
         return self._each(self._backward, b)
 
+    def inverse(self) -> np.ndarray:
+        """A⁻¹ (n, n), symmetric: each entry is computed once, from those of unknowns that are eliminated later."""
+        X = np.zeros((len(self.r), len(self.r)), self.r.dtype)
+        known: list[int] = []
+        for i in reversed(self.order):
+            for j in known:
+                X[i, j] = X[j, i] = -sum(entry * X[k, j] for k, entry in self.columns[i].items())
+            known.append(i)
+            X[i, i] = self.r[i] - sum(entry * X[k, i] for k, entry in self.columns[i].items())
+        return X
+
     def _scaled(self, x: np.ndarray) -> np.ndarray:
         return (x.T * self.r).T
 

@@ -11,10 +11,14 @@ from dalembert.math import product
 from dalembert.model import Model
 from dalembert.spatial import cross_force
 
-from .forward_dynamics import forward_dynamics
-from .inverse_mass import inverse_mass_matrix
+from .inverse_mass import InverseMass
 from .passive import armature, sliding_friction_slope
+from .rnea import bias
 from .sweep import carriers, each, sweep
+
+WRITTEN_OUT = (
+    24  # freedoms up to which products by blocks, with fewest operations, are faster than one product in a loop
+)
 
 Slopes = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -73,9 +77,11 @@ def forward_dynamics_derivatives(
     external as there; load_slope (nv, nv): the derivative in q of the generalised force that balances it. inverse: the
     derivatives of inverse dynamics, as a function of model, q, v, a.
     """
-    dq, dv, _ = inverse(model, q, v, forward_dynamics(model, q, v, tau, external))
-    Minv = inverse_mass_matrix(model, q)
-    both = product(-Minv, np.concatenate([dq + load_slope, dv], axis=1))
+    M = InverseMass(model, q)
+    a = M.solve((tau - bias(model, q, v, external))[:, None])[:, 0]
+    dq, dv, _ = inverse(model, q, v, a)
+    R, Minv = np.concatenate([dq + load_slope, dv], axis=1), M.matrix()
+    both = M.solve(-R) if model.nv <= WRITTEN_OUT else product(-Minv, R)
     return both[:, : model.nv], both[:, model.nv :], Minv
 
 
