@@ -122,6 +122,17 @@ def test_a_study_with_errors_of_the_model(robot, tmp_path):
     assert called.table().labels["model"][0].startswith("model.lump.")
 
 
+def test_errors_of_the_model_leave_other_groups_to_axes(robot):
+    errors = study.Space(model=study.model_errors(mass=0.1), rub=study.uniform(0.0, 1.0))
+    motion = study.motion(
+        steps=5, measure={"end": lambda q: q}, parameters={"friction": "rub"}, start=([0.1, 0.2], [1, 2])
+    )
+    assert not robot.study(errors, motion, samples=3).run(workers=1).failed
+    twice = study.Space(model=study.model_errors(friction=0.1), rub=study.uniform(0.0, 1.0))
+    with pytest.raises(DalembertError, match="friction is given twice"):
+        robot.study(twice, motion, samples=3)
+
+
 def test_more_samples_are_added(robot, tmp_path, called):
     few = studied.calls(robot, samples=40).run(tmp_path / "s")
     assert few.table().rows == 40

@@ -79,6 +79,8 @@ class Motion(Chunked):
 
     def check(self, robot: Robot, space: Space) -> None:
         """Refuse names that nothing has, and axes that nothing takes."""
+        errors = space.axes.get(MODEL)
+        varied = errors.groups if isinstance(errors, ModelErrors) else ()
         for live, axis in self.parameters.items():
             space.check_name(axis, f"study.motion: parameters[{live!r}]")
             if axis in (MODEL, START):
@@ -88,7 +90,7 @@ class Motion(Chunked):
             if live not in (*GROUPS, *ALONE, *self.law_arguments):
                 known = (*GROUPS, *ALONE, *self.law_arguments)
                 raise unknown("parameter", live, known, "study.motion")
-            if live in GROUPS and MODEL in space.axes and live in ("inertia", "friction", "damping", "armature"):
+            if live in varied:
                 raise DalembertError(f"study.motion: {live} is given twice: by axis 'model' and by parameters")
         idle = [name for name in space.axes if name not in (*self.parameters.values(), MODEL, START)]
         if idle:

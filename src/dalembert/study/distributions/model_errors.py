@@ -69,6 +69,11 @@ class ModelErrors(Distribution):
                 for name in self.freedoms:
                     yield kind, 1, name
 
+    @property
+    def groups(self) -> set[str]:
+        """Names of the live groups that vary."""
+        return {"inertia" if kind in SIZES else kind for kind, _, _ in self.parts()}
+
     def factors(self, name: str) -> list[tuple[str, slice]]:
         """Names such as "model.mass.forearm"; a lump and its place are one."""
         found: list[tuple[str, slice]] = []
