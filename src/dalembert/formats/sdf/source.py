@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ class Source:
         if element is None:
             return None
         text = self.text(element)
-        if text.lower().lstrip("+-") in ("inf", "infinity"):
+        if re.fullmatch(r"[+-]?inf(inity)?", text.lower()):
             return None
         value = self.document.real(element, "value", text, math.inf)
         return None if abs(value) >= 1e16 else value

@@ -9,6 +9,7 @@ import pytest
 
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms import rnea
+from dalembert.errors import DalembertError
 from dalembert.formats import read_sdf
 from dalembert.model import Model
 from formats.sdf.oracle import coriolis, gravity, mass_matrix, placed, rotation, translation
@@ -199,6 +200,13 @@ def test_ways_to_write_no_limit(unlimited: str) -> None:
     text = link("b", random_mass(np.random.default_rng(8))) + joint("j", "revolute", "world", "b", axis(A, limit))
     found = read_sdf(model(text), strict=True)[0].bodies[-1].joint
     assert [found.lower[0], found.upper[0], found.effort_limit[0]] == [-np.inf, np.inf, np.inf]
+
+
+def test_a_limit_with_two_signs_is_no_number() -> None:
+    limit = "<limit><lower>--inf</lower><upper>1</upper></limit>"
+    text = link("b", random_mass(np.random.default_rng(8))) + joint("j", "revolute", "world", "b", axis(A, limit))
+    with pytest.raises(DalembertError, match="<lower>: value: '--inf'"):
+        read_sdf(model(text))
 
 
 def test_two_axes_have_limits_and_dynamics_of_their_own() -> None:
