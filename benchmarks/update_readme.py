@@ -1,4 +1,4 @@
-"""Write the figures of README.md and docs/performance.md from the results in benchmarks/results (see figures.py).
+"""Write the figures of README.md and two pages of docs from the results in benchmarks/results (see figures.py).
 
 Each block of a page, from `<!-- figures: NAME -->` to `<!-- figures: end -->`, is what `BLOCKS[NAME]` makes of a saved
 result. A test refuses figures of speed outside such blocks.
@@ -13,7 +13,7 @@ from dalembert.cli.benchmark import cases, report
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = ("README.md", "docs/performance.md")
+PAGES = ("README.md", "docs/index.md", "docs/performance.md")
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(\n<!-- figures: end -->)", re.S)
 ROBOTS = [label for label, *_ in cases.EXAMPLES]
 

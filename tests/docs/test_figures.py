@@ -31,7 +31,7 @@ def claims(page: str) -> list[str]:
     return [line for line in BLOCK.sub("", page).splitlines() if CLAIM.search(line)]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/performance.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/performance.md"])
 def test_figures_come_from_saved_results(figures, name):
     page = (ROOT / name).read_text("utf-8")
     assert figures.written(page) == page, "run `python benchmarks/update_readme.py`"
