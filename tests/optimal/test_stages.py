@@ -6,10 +6,45 @@ import numpy as np
 import pytest
 
 from dalembert.compiler.execute.stages import Direction
-from dalembert.linear.stages import StageLayout, dense_solution
+from dalembert.linear.stages import StageLayout
 from tolerances import OPTIMAL, assert_close
 
 RICCATI = 1e-9  # of random stages with condition numbers of some 1e4
+
+
+def dense_solution(
+    H: np.ndarray,
+    g: np.ndarray,
+    A: np.ndarray,
+    B: np.ndarray,
+    c: np.ndarray,
+    V: np.ndarray,
+    gV: np.ndarray,
+    first: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """x (N + 1, n) and u (N, m) by one dense system of all optimality conditions; first: x of stage 0.
+
+    H (N, n + m, n + m), g (N, n + m), A (N, n, n), B (N, n, m), c (N, n), V (n, n), gV (n,).
+    """
+    N, n, m = B.shape
+    size = N * (n + m) + n
+    K = np.zeros((size + (N + 1) * n,) * 2)
+    b = np.zeros(len(K))
+    at = [k * (n + m) for k in range(N + 1)]
+    for k in range(N):
+        z = slice(at[k], at[k] + n + m)
+        K[z, z], b[z] = H[k], -g[k]
+    K[at[N] : size, at[N] : size], b[at[N] : size] = V, -gV
+    for k in range(N + 1):
+        rows = slice(size + k * n, size + (k + 1) * n)
+        K[rows, at[k] : at[k] + n] = -np.eye(n)
+        if k:
+            K[rows, at[k - 1] : at[k]] = np.hstack([A[k - 1], B[k - 1]])
+        b[rows] = -np.asarray(first) if k == 0 else -c[k - 1]
+    K[:size, size:] = K[size:, :size].T
+    solution = np.linalg.solve(K, b)[:size]
+    stages = solution[: at[N]].reshape(N, n + m)
+    return np.vstack([stages[:, :n], solution[at[N] :]]), stages[:, n:]
 
 
 def random_problem(rng, N, n, m):

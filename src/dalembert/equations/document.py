@@ -182,10 +182,6 @@ def _dotted(match: re.Match[str]) -> str:
     return f"<mover><mi>{letter}</mi><mo>{'¨' if match[2] else '˙'}</mo></mover>"
 
 
-def _python(equations: Sequence[Equation], digits: int, short: bool) -> str:
-    return python_source(equations)
-
-
 def _symbol(parameter: Parameter) -> str:
     return sympy().latex(sympy().Symbol(parameter.name))
 
@@ -200,5 +196,5 @@ KINDS: dict[str, Callable[[Sequence[Equation], int, bool], str]] = {
     "tex": _tex,
     "md": _markdown,
     "html": _html,
-    "py": _python,
+    "py": lambda equations, digits, short: python_source(equations),
 }

@@ -81,8 +81,8 @@ class Equation:
         left-hand side, such as M(q) =.
         """
         s = sympy()
-        body = s.latex(self._arranged(digits, short), order="none", mat_delim="[", mul_symbol=None)
-        head = LEFT[self.name][1] if self.name in LEFT else _upright(self.name)
+        body = s.latex(self._shaped(self.elements(digits, short)), order="none", mat_delim="[", mul_symbol=None)
+        head = LEFT[self.name][1] if self.name in LEFT else r"\mathrm{" + self.name.replace("_", r"\_") + "}"
         return f"{head} = {body}" if left else body
 
     def text(self, *, digits: int | None = 6, width: int | None = None, unicode: bool = True) -> str:
@@ -146,9 +146,6 @@ class Equation:
         """The expressions, row-major, with sums in the order of reading, for printing with order='none'."""
         return self.write(digits=digits, ordered=True, wave=_short if short else _usual)
 
-    def _arranged(self, digits: int | None, short: bool) -> Any:
-        return self._shaped(self.elements(digits, short))
-
     def _flat(self) -> list[Any]:
         return list(sympy().flatten(self.sympy)) if self.shape else [self.sympy]
 
@@ -160,10 +157,6 @@ class Equation:
             rows, columns = self.shape if len(self.shape) == 2 else (self.shape[0], 1)
             return s.ImmutableDenseMatrix(rows, columns, list(elements))
         return s.ImmutableDenseNDimArray(list(elements), self.shape)
-
-
-def _upright(name: str) -> str:
-    return r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
 def _usual(name: str, angle: Sequence[tuple[Any, Any]]) -> None:

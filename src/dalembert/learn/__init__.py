@@ -2,8 +2,8 @@
 
 Read in this order: `draws` (what is drawn) and `dalembert.study.distributions.stream` (from which numbers); `state`
 (what functions of the state see), `calling` (their errors); `actions`, `sensors`, `observing`, `feet`, `events`,
-`starts`, `terrains`, `randomization`; `physics` and `stepping`, the traced step and reset, whose memory `layout`
-divides; `environment`; `vector`, `single`, `spaces`, `arrays` and `explain`, what users hold; `ppo` and `tasks`,
+`starts`, `terrains`, `randomization`; `physics` and `stepping`, the traced step and reset; `environment`;
+`vector`, `single`, `spaces`, `arrays` and `explain`, what users hold; `ppo` and `tasks`,
 training; `adapters`, other libraries; `contract`, `playing` and `twin`, trained policies.
 """
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.graph import Function, trace
+from dalembert.linear import Columns
 from dalembert.math import abs as absolute
 from dalembert.math import branch, floor, logical_and, logical_or, where
 from dalembert.model import Model
@@ -21,7 +22,6 @@ from .calling import condition, number, numbers
 from .draws import Draw
 from .events import Push, Timer
 from .feet import Feet
-from .layout import Layout
 from .observing import Observing, whole
 from .physics import Moved, Physics
 from .randomization import DELAY
@@ -80,7 +80,7 @@ class Stepping:
         return most
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> Columns:
         """The parts of the memory of an environment."""
         system, n, feet = self.physics.system, self.drive.size, len(self.parts.feet.names)
         sizes = {
@@ -89,7 +89,8 @@ class Stepping:
             "command": sum(self.command_sizes.values()), "air": 2 * feet, "touched": feet, "timers": len(self.timers),
             "terms": len(self.parts.rewards), "over": 1, "start": 3, "level": 2,
         }  # fmt: skip
-        return Layout(sizes | self.parts.observing.buffers())
+        sizes |= self.parts.observing.buffers()
+        return Columns(**{name: (size,) for name, size in sizes.items()})
 
     # ---- the state that users' functions see
 
@@ -143,7 +144,9 @@ class Stepping:
         if parts.terrain is not None:
             q[body.q.start : body.q.start + 3] = q[body.q.start : body.q.start + 3] + parts.terrain.origin(level)
         lag = values[DELAY][0] if DELAY in values else whole(*self.drive.delay, stream.uniforms("delay", 1)[0])
-        command = [stream_of(c, stream, lasting).draw(f"command {k}", c.law) for k, c in parts.commands.items()]
+        command = [
+            (lasting if c.when == "start" else stream).draw(f"command {k}", c.law) for k, c in parts.commands.items()
+        ]
         base = q[body.q.start : body.q.start + 3] if body.joint.nv == 6 else np.zeros(3)
         x: dict[str, Any] = {
             "q": q, "e": self.physics.begun(system, q, v), "seed": seed, "number": count, "episode": episode,
@@ -286,7 +289,7 @@ class Stepping:
     def shapes(self, mode: str | None) -> dict[str, tuple[int, ...]]:
         """Shapes of the results of the step, or with None of the reset."""
         groups = self.parts.observing.sizes
-        shapes: dict[str, int] = {"x": self.layout.size} | {f"obs {g}": n for g, n in groups.items()}
+        shapes: dict[str, int] = {"x": self.layout.width} | {f"obs {g}": n for g, n in groups.items()}
         if mode is not None:
             shapes |= {"reward": 1, "flags": len(FLAGS), "terms": len(self.parts.rewards), "length": 1}
             shapes |= {"ends": len(self.parts.ends)}
@@ -299,11 +302,11 @@ class Stepping:
         shapes = self.shapes(mode)
 
         def compute(action: np.ndarray, x: np.ndarray) -> dict[str, Any]:
-            parts = self.layout.parts(x)
+            parts = self.layout.named(x)
             if mode == NEXT_STEP:
                 action = np.array([where(parts["over"][0] > 0.5, 0.0, a) for a in action], object)
             after, groups, results = self.stepped(parts, action)
-            out = _named(results) | {"x": self.layout.flat(after)} | {f"obs {g}": y for g, y in groups.items()}
+            out = _named(results) | {"x": self.layout.row(**after)} | {f"obs {g}": y for g, y in groups.items()}
             if mode == SAME_STEP:
                 done = after["over"] > 0.5
                 fresh = branch(done, lambda: self._fresh(after), {n: out[n] for n in self._begun_names})
@@ -316,18 +319,18 @@ class Stepping:
                 out = branch(parts["over"][0] > 0.5, lambda: self._fresh(parts) | silent, out)
             return {name: out[name] for name in shapes}
 
-        return trace(compute, {"action": self.drive.size, "x": self.layout.size}, "environment")
+        return trace(compute, {"action": self.drive.size, "x": self.layout.width}, "environment")
 
     def reset(self) -> Function:
         """The traced reset of those environments whose mask is not 0."""
 
         def compute(x: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
-            fresh = self._fresh(self.layout.parts(x))
+            fresh = self._fresh(self.layout.named(x))
             kept = {"x": x} | {f"obs {g}": np.zeros(n) for g, n in self.parts.observing.sizes.items()}
             out = branch(mask[0] > 0.5, lambda: fresh, kept)
             return {name: out[name] for name in self.shapes(None)}
 
-        return trace(compute, {"x": self.layout.size, "mask": 1}, "environment reset")
+        return trace(compute, {"x": self.layout.width, "mask": 1}, "environment reset")
 
     @property
     def _begun_names(self) -> list[str]:
@@ -335,7 +338,7 @@ class Stepping:
 
     def _fresh(self, parts: Mapping[str, Any]) -> dict[str, Any]:
         x, groups = self.again(parts)
-        return {"x": self.layout.flat(x)} | {f"obs {g}": y for g, y in groups.items()}
+        return {"x": self.layout.row(**x)} | {f"obs {g}": y for g, y in groups.items()}
 
 
 def _named(results: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -359,11 +362,6 @@ def plain(x: Any) -> Any:
     if isinstance(x, np.ndarray) and x.dtype == object and not any(hasattr(y, "__traced__") for y in x.ravel()):
         return x.astype(float)
     return x
-
-
-def stream_of(draw: Draw, fresh: Stream, lasting: Stream) -> Stream:
-    """The stream from which something is drawn."""
-    return lasting if draw.when == "start" else fresh
 
 
 def numbers_of(name: str, function: Callable[[State], Any], s: State) -> np.ndarray:

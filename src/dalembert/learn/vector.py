@@ -82,7 +82,7 @@ class Vector:
     def _prepare(self, stepping: Stepping) -> None:
         """Compile the programs of a step and bind them to two memories, from each of which one goes to the other."""
         self._stepping, self._layout = stepping, stepping.layout
-        n, size, action = self.num_envs, stepping.layout.size, stepping.drive.size
+        n, size, action = self.num_envs, stepping.layout.width, stepping.drive.size
         shapes, begun = stepping.shapes(self.autoreset), stepping.shapes(None)
         sizes = {"action": action, "x": size}
         step = Program("environment", None, sizes, shapes, lambda: stepping.step(self.autoreset))
@@ -103,7 +103,7 @@ class Vector:
         return self._memories[self._now]
 
     def _part(self, name: str) -> np.ndarray:
-        return self._x[:, self._layout.places[name]]
+        return self._layout.named(self._x)[name]
 
     @property
     def ready(self) -> bool:
@@ -248,7 +248,7 @@ class Vector:
         """The step once more with room for twice as many contacts, from the same state."""
         from dalembert.sim.rollout.memory import remembered
 
-        before, parts = self._stepping, self._layout.parts(self._x.copy())
+        before, parts = self._stepping, self._layout.named(self._x.copy())
         self._growth *= 2
         after = self.environment.grown(self._growth)
         nv, system = before.physics.system.model.nv, after.physics.system
@@ -266,7 +266,7 @@ class Vector:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that the environments keep, by name, each (n, size): copies, from which `set_state` goes on."""
-        parts = {name: x.copy() for name, x in self._layout.parts(self._x).items()}
+        parts = {name: x.copy() for name, x in self._layout.named(self._x).items()}
         return parts | ({f"last {group}": x.copy() for group, x in self._last.items()} if self._ready else {})
 
     def set_state(self, x: dict[str, np.ndarray]) -> None:
@@ -301,7 +301,7 @@ class Vector:
 
     def looked(self) -> dict[str, np.ndarray]:
         """Observations by group right after a reset, of the memory as it is now: after a change of `commands`."""
-        parts = self._layout.parts(self._x)
+        parts = self._layout.named(self._x)
         rows = [self._stepping.looked({name: x[k] for name, x in parts.items()}) for k in range(self.num_envs)]
         return {group: np.array([row[group] for row in rows]) for group in self._last}
 

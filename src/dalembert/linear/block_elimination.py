@@ -92,11 +92,8 @@ def block_pattern(n: int, flags: np.ndarray, rows: Any = None) -> BlockPattern:
     places = order.pairs @ [n, 1]
     flagged = take(filled, places.astype(float))[:, 0]
 
-    def listed_pair(_: Any, number: Any, k: Any, flag: Any) -> dict[str, Any]:
-        return _next(flag > 0.5, number, k)
-
     pair_numbers = {"k": np.arange(float(len(places))), "flag": flagged}
-    chosen = visit(listed_pair, pair_numbers, np.zeros((len(places), 1)), carry={"number": 0.0}, count=limits[1])
+    chosen = visit(_next, pair_numbers, np.zeros((len(places), 1)), carry={"number": 0.0}, count=limits[1])
     return BlockPattern(
         n,
         _rows_of(every, numbers, operation_count),
@@ -106,10 +103,10 @@ def block_pattern(n: int, flags: np.ndarray, rows: Any = None) -> BlockPattern:
     )
 
 
-def _next(wanted: Any, number: Any, k: Any) -> dict[str, Any]:
-    """The next entry of a list, where it is wanted."""
-    place = np.array([where(wanted, number, -1.0)])
-    return {"rows": np.array([[k]]), "to": place, "number": number + where(wanted, 1.0, 0.0)}
+def _next(_: Any, number: Any, k: Any, flag: Any) -> dict[str, Any]:
+    """The next entry of a list, where it is flagged."""
+    place = np.array([where(flag > 0.5, number, -1.0)])
+    return {"rows": np.array([[k]]), "to": place, "number": number + where(flag > 0.5, 1.0, 0.0)}
 
 
 def _rows_of(table: np.ndarray, numbers: np.ndarray, count: Any) -> np.ndarray:

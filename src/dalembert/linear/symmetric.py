@@ -77,7 +77,9 @@ class Factor:
 
     def _forward(self, x: list[Any]) -> None:
         for i in self.order:
-            known = [entry * x[j] for j, entry in self.rows[i].items() if not _absent(x[j])]
+            known = [
+                entry * x[j] for j, entry in self.rows[i].items() if isinstance(x[j], np.ndarray) or not is_zero(x[j])
+            ]
             if known:
                 x[i] = x[i] - sum(known)
 
@@ -85,10 +87,6 @@ class Factor:
         for i in reversed(self.order):
             for j in reversed(self.columns[i]):
                 x[i] = x[i] - self.columns[i][j] * x[j]
-
-
-def _absent(x: Any) -> bool:
-    return not isinstance(x, np.ndarray) and is_zero(x)
 
 
 def _reciprocal(_: int, pivot: Any) -> Any:

@@ -153,10 +153,11 @@ class Trigger(NamedTuple):
     def due(self, q: np.ndarray, v: np.ndarray, located: bool) -> bool:
         """Whether the change is due in a state; located: an event that was found there."""
         number = float(self.number(0.0, q, v))
-        return abs(number) <= self.near or (self.beyond and number > 0.0) or (located and self._is_crossing(number))
-
-    def _is_crossing(self, number: float) -> bool:
-        return not self.turns or abs(number) < TURN
+        return (
+            abs(number) <= self.near
+            or (self.beyond and number > 0.0)
+            or (located and (not self.turns or abs(number) < TURN))
+        )
 
 
 class _Changing:

@@ -139,7 +139,7 @@ def compiled_slopes(robot: MechanismRobot) -> Any:
         moving_states_refused("eigenvalues", robot, system.elements, acting.actions)
         a, _ = system.accelerations(q, e, acting)
         rows = system.constraint_rows(0.0, q, v, z).first(count)
-        fixed = [not _is_constant(x) for x in rows.coordinate]
+        fixed = [hasattr(x, "op") and x.op != "const" for x in rows.coordinate]
         return {
             "a": a, "a_q": spread(model, a, q), "a_v": jacobian(a, v), "J": rows.J,
             "turned": spread(model, rows.J @ v, q), "positional": np.array(fixed, float), "gap": rows.coordinate,
@@ -163,10 +163,6 @@ def check_rolling(model: Model, wheels: Iterable[Wheel], q: np.ndarray, v: np.nd
                 f"{what}: wheel {wheel.name!r} slips at {slip:.3g} m/s: give speeds of rolling, rate = speed / radius "
                 "of its hub, and velocity=… of the body that carries it"
             )
-
-
-def _is_constant(x: Any) -> bool:
-    return not hasattr(x, "op") or x.op == "const"
 
 
 def _null_space(J: np.ndarray, n: int) -> np.ndarray:

@@ -90,10 +90,6 @@ class RobotScene:
         if on:
             self._extras[what] = getattr(self, f"_add_{what}")()
 
-    def reactions_from(self, wrenches: Callable[[], np.ndarray] | None) -> None:
-        """Show reaction wrenches (nb, 6) of a run; None: those that hold the robot still."""
-        self._wrenches = wrenches or self._static_wrenches
-
     def _add_ropes(self) -> Any:
         """Closures of constant distance, such as massless rods, as lines."""
         if not any(closure.kind == "distance" for closure in self.robot.model.closures):

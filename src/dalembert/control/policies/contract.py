@@ -63,7 +63,9 @@ class Observed:
             object.__setattr__(self, word, _numbers(f"{where}: {word}", getattr(self, word), alone=True))
         for word in ("size", "history"):
             value = getattr(self, word)
-            if (value is not None or word == "history") and not _is_count(value):
+            if value is None and word == "size":
+                continue
+            if not (is_number(value) and float(value).is_integer() and 1 <= value <= 10_000):
                 raise DalembertError(f"{where}: {word} is {value!r}, expected a whole number from 1 on")
         if self.clip is not None and not (is_number(self.clip) and 0.0 < self.clip < np.inf):
             raise DalembertError(f"{where}: clip is {self.clip!r}, expected a number above 0")
@@ -169,7 +171,7 @@ class Contract:
 
     def with_others(self, x: Contract) -> Contract:
         """This contract with all that another one states in its place."""
-        plain = cls_defaults()
+        plain = {each.name: each.default for each in fields(Contract)}
         stated = {name: value for name, value in vars(x).items() if value != plain[name]}
         return Contract(**{**vars(self), **stated})
 
@@ -206,11 +208,6 @@ class Contract:
             return cls.of(named)
         except DalembertError as error:
             raise DalembertError(f"{where}: {error}") from None
-
-
-def cls_defaults() -> dict[str, Any]:
-    """The fields of a contract that states nothing."""
-    return {each.name: each.default for each in fields(Contract)}
 
 
 def _text(key: str, value: Any) -> str:
@@ -285,7 +282,3 @@ def _numbers(where: str, x: Any, alone: bool = False) -> Any:
     if not len(listed) or not all(is_number(each) and np.isfinite(each) for each in listed):
         raise DalembertError(f"{where} is {str(x)[:60]}, expected a finite number, or one for each")
     return tuple(map(float, listed))
-
-
-def _is_count(x: Any) -> bool:
-    return is_number(x) and float(x).is_integer() and 1 <= x <= 10_000

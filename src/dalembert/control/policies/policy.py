@@ -80,7 +80,7 @@ class Policy:
         net = self.network
         inputs = {name: state[f"network {name}"] for name in net.states}
         results = net.evaluated({next(iter(net.sizes)): observation, **inputs})
-        action = results[action_output(net)]
+        action = results[next(name for name in net.outputs if name not in net.states.values())]
         if self.contract.clip is not None:
             action = np.asarray(clip(action, -self.contract.clip, self.contract.clip))
         return action, {f"network {name}": results[output] for name, output in net.states.items()}
@@ -156,11 +156,6 @@ def _numbers(where: str, command: Any) -> np.ndarray:
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise DalembertError(f"{where}: command has shape {numbers.shape}, expected finite numbers (k,)")
     return numbers
-
-
-def action_output(net: Network) -> str:
-    """The output that is the answer: the first that is no state."""
-    return next(name for name in net.outputs if name not in net.states.values())
 
 
 def _complete(where: str, x: Contract) -> Contract:
