@@ -87,7 +87,7 @@ def is_loose(model: Model, body: Body) -> bool:
     return drifts(model, body) and alone and constant and not held and not any(np.any(x) for x in effects)
 
 
-_recent, _grown = RecentSame(8), RecentSame(8)
+_recent, _grown = RecentSame(8), RecentSame(8, lasting=True)
 
 
 def scene_of(model: Model, patches: Sequence[Patch], growth: int = 1) -> Scene:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.compiler.graph import Function, Loop
+from dalembert.compiler.graph.traces import Traced
 
 from . import registry
 from .interruption import Interrupted, run_loop
@@ -59,7 +60,7 @@ class Program:
     ) -> None:
         self.name, self.repetition, self.lanes = name, repetition, lanes
         self.sizes, self.shapes = dict(sizes), dict(shapes)
-        self._step, self._function, self._given = step, None, identity
+        self._step, self._traced, self._given = step, Traced(step, keep=identity is None), identity
         self._lock = threading.RLock()
         self._prepared: dict[str, tuple[Any, registry.Executable]] = {}
         if identity is None:
@@ -68,15 +69,11 @@ class Program:
             described = f"{name} {identity} {repetition} {self.sizes} {self.shapes}"
             self.identity = f"{own_code(*rooms_of(step))} {described}"
 
-    _function: Function | Loop | None
-
     def function(self) -> Function | Loop:
         """The traced function or loop."""
         with self._lock:
-            if self._function is None:
-                step = self._step()
-                self._function = step if self.repetition is None else self.repetition.loop(step)
-            return self._function
+            step = self._traced()
+        return step if self.repetition is None else self.repetition.loop(step)
 
     def on_lanes(self, lanes: int) -> Program:
         """The same program with so many states computed together."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from dalembert.compiler.graph.collection import kept_in_trace
+
 T = TypeVar("T")
 
 
@@ -49,11 +51,13 @@ class Recent:
 class RecentSame:
     """Things prepared for the last `size` groups of objects, recognised by their identity: no digest is computed.
 
-    For large objects that do not change and that are asked for in every call, as models and lists of candidates.
+    For large objects that do not change and that are asked for in every call, as models and lists of candidates. Of
+    those that come up within a trace, which may hold traced values, nothing stays beyond it, unless they are `lasting`.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, lasting: bool = False) -> None:
         self._items: deque[tuple[tuple[Any, ...], Any]] = deque(maxlen=size)
+        self.lasting = lasting
         _every.add(self)
 
     def clear(self) -> None:
@@ -62,11 +66,13 @@ class RecentSame:
 
     def get(self, objects: tuple[Any, ...], prepare: Callable[[], T]) -> T:
         """The item of these very objects, prepared now if it is new."""
-        for known, item in tuple(self._items):
+        kept = None if self.lasting else kept_in_trace()
+        passing = () if kept is None else kept.setdefault(self, deque(maxlen=self._items.maxlen))
+        for known, item in (*passing, *self._items):
             if len(known) == len(objects) and all(a is b for a, b in zip(known, objects, strict=True)):
                 return item
         item = prepare()
-        self._items.append((objects, item))
+        (self._items if kept is None else kept[self]).append((objects, item))
         return item
 
 

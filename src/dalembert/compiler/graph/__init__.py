@@ -9,7 +9,7 @@ In the order of reading:
     compound: calls, repeat, scan, visit → visit_parts, weighted → product, lookup      what is more than one operation
     differentiate, linearise, transform, substitute, copying                 functions from functions
     schedule, pressure, sinking     the order in which nodes are computed, and branches that take in what they need
-    collection                      tracing without garbage collection
+    collection → traces             tracing without garbage collection; functions kept in bounded memory
 """
 
 from .calls import call

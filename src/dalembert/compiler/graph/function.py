@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
-from .collection import uncollected
+from .collection import tracing, uncollected
 from .scalar import NUMBERS, Graph, Scalar
 from .schedule import as_made, fewest_alive
 
@@ -230,7 +230,7 @@ def trace(
     """
     graph = Graph()
     arguments = [graph.input(n, size) for n, size in inputs.items()]
-    with uncollected():
+    with uncollected(), tracing():
         try:
             result = function(*arguments)
         except TypeError as error:

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.compiler.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.compiler.execute.proof import prove, proven
 from dalembert.compiler.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
+from dalembert.compiler.graph.traces import Traced
 from dalembert.dynamics.algorithms import integrate
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, where
@@ -83,9 +84,12 @@ class Stepping:
         inputs = {"u": self.system.input_count} if driven else {}
         self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
+        self._keeps = law is not None or self._known is None  # another trace of users' code may not be the same
+        self._step = Traced(lambda: self._traced(alone=False), self._keeps)
+        self._step_alone = Traced(lambda: self._traced(alone=True), self._keeps)
         self.identity = self._identified(alone=False)
         self._loops: dict[tuple[Any, ...], Program] = {}
-        self._steps: dict[tuple[bool, ...], Function] = {}  # that loops share: they are compiled once
+        self._steps: dict[tuple[bool, ...], Traced] = {}  # that loops share: they are compiled once
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
 
     @cached_property
@@ -122,15 +126,15 @@ class Stepping:
         """Numbers of the memory of a rollout: states of elements and contacts, and what controllers keep."""
         return self.system.layout.nz + self.memory_size
 
-    @cached_property
+    @property
     def step(self) -> Function:
         """One step, traced."""
-        return self._traced(alone=False)
+        return self._step()
 
-    @cached_property
+    @property
     def step_alone(self) -> Function:
         """One step of a single motion, traced: like bodies and joints may be lanes of loops."""
-        return self.step if self.carried is None else self._traced(alone=True)
+        return self.step if self.carried is None else self._step_alone()
 
     def _traced(self, alone: bool) -> Function:
         def compute(*inputs: np.ndarray) -> dict[str, Any]:
@@ -233,13 +237,14 @@ class Stepping:
         record = (*(("q_next", "e_next") if each else ()), *(("q_start", "e_start") if states else ()))
         repetition = Repetition(CARRY, ("u",) if self.varying else (), record)
 
+        def step() -> Function:
+            step = self.step_alone if alone else self.step
+            step = _guarded(self.model, step) if guarded else step
+            outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
+            return Function(step.name, step.inputs, outputs)
+
         def build() -> Function:
-            if (guarded, states, alone) not in self._steps:
-                step = self.step_alone if alone else self.step
-                step = _guarded(self.model, step) if guarded else step
-                outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
-                self._steps[guarded, states, alone] = Function(step.name, step.inputs, outputs)
-            return self._steps[guarded, states, alone]
+            return self._steps.setdefault((guarded, states, alone), Traced(step, self._keeps))()
 
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:
@@ -277,18 +282,19 @@ class Stepping:
         carry = (*CARRY, *((f"{name} rate next", f"{name} rate") for name in ("q", "e")))
 
         def build() -> Function:
-            inputs, graph = _inputs(self.step), self.step.outputs[-1].nodes[0].graph
+            step = self.step
+            inputs, graph = _inputs(step), step.outputs[-1].nodes[0].graph
             seeds = {
                 node: rate
                 for name, size in self.arguments.items()
                 for node, rate in zip(inputs[name], graph.input(f"{name} rate", size), strict=True)
             }
-            after = {o.name: o.nodes for o in self.step.outputs}
+            after = {o.name: o.nodes for o in step.outputs}
             pushed = [
                 _output(f"{name} rate next", jvp(after[f"{name}_next"], seeds), inputs["number"][0])
                 for name in ("q", "e")
             ]
-            outputs = (*self.step.outputs[:-1], *pushed, self.step.outputs[-1])
+            outputs = (*step.outputs[:-1], *pushed, step.outputs[-1])
             return Function(self.name, tuple(Input(*each) for each in sizes.items()), outputs)
 
         rows = ("u", "u rate") if self.varying else ()

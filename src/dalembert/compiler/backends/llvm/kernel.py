@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.compiler.backends import cache
 from dalembert.compiler.backends.signature import Parameter, View
 from dalembert.compiler.graph import Function, Loop, uncollected
+from dalembert.compiler.graph.traces import bound
 from dalembert.progress import Progress
 
 from . import builtin, fastcall, target
@@ -103,8 +104,11 @@ class LlvmKernel:
                     compiled = compilation.one_object(function, element, vector)
                 else:
                     compiled = compilation.batch_objects(function, element, lanes, vector)
+                operations = sum(function.operations().values())
+                del function
+                bound()  # before the garbage collector looks at its graphs
             facts = {
-                "operations": sum(function.operations().values()),
+                "operations": operations,
                 "lengths": [len(each) for each in compiled.objects],
                 "rare": {digest: len(text) for digest, text in compiled.rare.items()},
             }
