@@ -18,20 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..diagnosis import KEPT, diagnose, report_angles
 from ..ledger import Finding, Ledger
+from ..mimic import BASES, check_options
 from ..resources import Resources
 from .parts import END, LINK_KEYS, POSE_KEYS, add_geometry, add_loops, link_inertia, pose
 from .toml import TomlTable, parse_toml
 
 CONVENTIONS = ("standard", "modified")
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
-BASES = ("fixed", "free")
 TYPES = ("revolute", "prismatic")
 FILE_KEYS = {"name", "convention", "angles", "gravity", "base", "joint", "tool", "loop"}
 DH_KEYS = {"a", "alpha", "d", "theta"}
@@ -66,10 +66,7 @@ def read_dh(
     strict: any finding that concerns physics raises.
     mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
     """
-    if base is not None and base not in BASES:
-        raise unknown("base", base, BASES, "read_dh")
-    if mimic not in ("couple", "free"):
-        raise unknown("mimic option", mimic, ("couple", "free"), "read_dh")
+    check_options("read_dh", base, mimic)
     table, folder = parse_toml(source)
     reader = _Reader(table, folder, mimic)
     model = reader.read(base)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
+from ..mimic import check_options
 from .actuators import add_actuators, add_keyframes
 from .closures import active, add_closures, couple
 from .compile import Compiled, compiled
@@ -24,9 +25,6 @@ from .softness import add_softness
 from .source import read_source
 from .surroundings import add_surroundings
 from .tree import add_bodies, add_sites, name_all
-
-BASES = ("fixed", "free")
-MIMICS = ("couple", "free")
 
 
 def read_mjcf(
@@ -43,10 +41,7 @@ def read_mjcf(
     mimic: "couple" lets joints that <equality> ties linearly share their leader's coordinate; "free" makes them
     independent and logs it. Needs `mujoco` (pip install 'dalembert[mjcf]').
     """
-    if base is not None and base not in BASES:
-        raise unknown("base", base, BASES, "read_mjcf")
-    if mimic not in MIMICS:
-        raise unknown("mimic option", mimic, MIMICS, "read_mjcf")
+    check_options("read_mjcf", base, mimic)
     ledger = Ledger()
     text = read_source(source, ledger)
     mjcf = compiled(text, ledger)

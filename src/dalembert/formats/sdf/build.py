@@ -92,7 +92,7 @@ class Assembly:
             for key, value in joint.fields.items()
         }
         if joint.mimic is not None:
-            fields["mimic"] = (joint.mimic.leader, joint.mimic.multiplier, joint.mimic.offset)
+            fields["mimic"] = joint.mimic.law
         if step.reversed:
             self._report_reversed(joint)
         at = relative(X_parent, X)

@@ -7,15 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.errors import DalembertError
-from dalembert.model import ModelBuilder
-
 from ..ledger import Ledger
-from ..mimic import follows
-from .joints import Joint, Mimic
+from ..mimic import Mimic, settled
+from .joints import Joint
 from .tree import Step
 
-LEADERS = ("revolute", "continuous", "prismatic", "screw")
 HINGES = ("revolute", "continuous")
 PARALLEL = 1e-3  # sine of the angle by which the axis of a gearbox may miss that of the hinge: files round to 4 digits
 
@@ -25,14 +21,8 @@ def settle(
 ) -> list[Step]:
     """The steps with their valid mimics, gearboxes included; none if option is "free"."""
     steps = _geared(steps, gears, groups, ledger)
-    kinds = {step.joint.name: step.joint.kind for step in steps}
-    settled = []
-    for step in steps:
-        mimic = step.joint.mimic
-        if mimic is not None and not follows(step.joint.name, mimic, mimic.where, kinds, LEADERS, option, ledger):
-            step = replace(step, joint=replace(step.joint, mimic=None))
-        settled.append(step)
-    return settled
+    joints = settled((step.joint for step in steps), option, ledger)
+    return [replace(step, joint=joint) for step, joint in zip(steps, joints, strict=True)]
 
 
 def _geared(steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], ledger: Ledger) -> list[Step]:
@@ -76,15 +66,3 @@ def _shaft(
         if (groups[joint.child], groups[joint.parent]) == ends:
             return joint, -sign
     return None
-
-
-def check(builder: ModelBuilder, steps: Iterable[Step]) -> None:
-    """Raise at the first mimic that cannot be."""
-    for step in steps:
-        if step.joint.mimic is not None:
-            try:
-                builder.coupled(step.joint.name)
-            except DalembertError as error:
-                raise DalembertError(
-                    f'{step.joint.mimic.where}: {error}; mimic="free" makes them independent'
-                ) from None

@@ -12,6 +12,7 @@ from dalembert.errors import unknown
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
+from ..mimic import Mimic
 from ..xml import children, tag_of
 from .scope import MODEL_FRAME, Scope, end
 from .source import Element, Source
@@ -40,16 +41,6 @@ OWNED = {
 ENGINE = "not used: it concerns the simulator"
 ZERO_AXIS = 1e-9
 EFFECTS = ("damping", "friction", "stiffness")
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """q = multiplier · q(leader) + offset; both joints as named from the robot."""
-
-    leader: str
-    multiplier: float
-    offset: float
-    where: str
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from dalembert.spatial import Pose
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
+from ..mimic import check_mimics, check_options
 from ..xml import Document, children, is_xml, parse, tag_of
 from .build import Assembly
-from .coupling import check, settle
+from .coupling import settle
 from .include import Includes
 from .joints import Joint, read_joint
 from .links import Link, read_link
@@ -26,8 +27,6 @@ from .scope import SEPARATOR, Scope, read_world
 from .source import Element, Source, version_of
 from .tree import Tree, arrange, unheld, welded
 
-BASES = ("fixed", "free")
-MIMICS = ("couple", "free")
 FOREIGN = {"mujoco": " (this is MJCF)", "robot": " (this is URDF)", "html": " (this is a web page)"}
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²] of a model outside any world
 GRAVITY_OF_WORLDS = (0.0, 0.0, -9.8)  # [m/s²] SDF's default in a <world>
@@ -55,10 +54,7 @@ def read_sdf(
     model: which model of a world; also written behind the path, as in "world.sdf#arm". None: the only one that is not
     static. Numbers are kept as stated, even inertias that no body can have; those are logged as warnings.
     """
-    if base is not None and base not in BASES:
-        raise unknown("base", base, BASES, "read_sdf")
-    if mimic not in MIMICS:
-        raise unknown("mimic option", mimic, MIMICS, "read_sdf")
+    check_options("read_sdf", base, mimic)
     path, model = _fragment(source, model)
     ledger = Ledger()
     document = parse(path)
@@ -169,7 +165,7 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
         _add_frames(assembly, inside, X_WS)
     for joint in tree.loops:
         assembly.close(joint, groups)
-    check(assembly.builder, tree.steps)
+    check_mimics(assembly.builder, (step.joint for step in tree.steps))
     if weightless := {link.name: 1.0 for link in links.values() if link.weightless and not scope.static}:
         assembly.builder.surround(compensations=weightless)
     model = assembly.builder.model()

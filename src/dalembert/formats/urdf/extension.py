@@ -13,10 +13,10 @@ from dalembert.model import KINDS
 from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Pose
 
+from ..mimic import BASES
 from ..xml import LARGEST, Document
 from .elements import Element, extension
 
-BASES = ("fixed", "free")
 SPEEDS = ("slip_speed", "stribeck_speed")  # one for all freedoms, above 0
 SCALAR = (  # of a joint with one coordinate; URDF has the others
     "armature",

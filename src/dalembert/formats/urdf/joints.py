@@ -12,6 +12,7 @@ from dalembert.errors import unknown
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
+from ..mimic import Mimic
 from ..xml import LARGEST, Document, children, tag_of
 from .elements import ANYTHING, FURTHER_LIMITS, Element, origin, report_unknown, single, version_of
 from .extension import read_effects
@@ -35,21 +36,6 @@ PHYSICAL = {"damping", "friction", "stiffness", "spring", "armature", "inertia",
 PHYSICAL_DYNAMICS = {
     "D", "K", "mu_coulomb", "mu_viscous", "spring_stiffness", "spring_reference", "stiffness", "armature"
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """q = multiplier · q(leader) + offset."""
-
-    leader: str
-    multiplier: float
-    offset: float
-    element: etree._Element
-
-    @property
-    def law(self) -> tuple[str, float, float]:
-        """Leader, ratio and offset, as the model's builder takes them."""
-        return self.leader, self.multiplier, self.offset
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ def read_joint(document: Document, element: Element, ledger: Ledger) -> Joint:
     fields |= read_effects(document, element, kind)
     mimic = _mimic(document, element, ledger)
     if mimic is not None and not scalar:
-        ledger.info(document.where(mimic.element), f"<mimic> on the {stated} joint '{name}'", "without effect")
+        ledger.info(mimic.where, f"<mimic> on the {stated} joint '{name}'", "without effect")
         mimic = None
     return Joint(
         name,
@@ -235,4 +221,4 @@ def _mimic(document: Document, joint: Element, ledger: Ledger) -> Mimic | None:
     known = {"joint", "multiplier", "offset"}
     report_unknown(document, element, ledger, tags=set(), attributes=known, physical=ANYTHING)
     multiplier, offset = document.number(element, "multiplier", 1.0), document.number(element, "offset", 0.0)
-    return Mimic(document.text(element, "joint"), multiplier, offset, element)
+    return Mimic(document.text(element, "joint"), multiplier, offset, document.where(element))

@@ -16,27 +16,26 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Inertia
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
+from ..mimic import check_mimics, check_options, settled
 from ..xml import Document, children, parse, tag_of
 from .elements import Element, check_version, extension
-from .extension import BASES, ROBOT, Stated, read_stated
+from .extension import ROBOT, Stated, read_stated
 from .extras import read_extras
 from .geometry import GeometryReader, report_materials
 from .joints import Joint, read_joint
 from .links import Link, read_link
 from .loops import add_loops, place_of
-from .mimic import check_coupling, settle_mimics
 from .motors import with_motors
 from .semantics import Wanted, add_semantics, find_semantics, with_passive
 from .tree import Tree, arrange
 
-MIMICS = ("couple", "free")
 EXPANDED = " (expanded)"  # suffix of the file's name in messages: line numbers are those of xacro's output
 FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
@@ -65,10 +64,7 @@ def read_document(
     document: Document, *, base: str | None, strict: bool, mimic: str, srdf: Wanted = True
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read URDF that is already parsed; the options are those of `read_urdf`."""
-    if base is not None and base not in BASES:
-        raise unknown("base", base, BASES, "read_urdf")
-    if mimic not in MIMICS:
-        raise unknown("mimic option", mimic, MIMICS, "read_urdf")
+    check_options("read_urdf", base, mimic)
     ledger = Ledger()
     _check_root(document)
     check_version(document, ledger)
@@ -85,7 +81,7 @@ def read_document(
         stated, links, joints = _placed(document, stated, links, joints)
     links |= _implied_world(document, links, joints, ledger)
     semantics = find_semantics(document, _stem(document), srdf, ledger)
-    joints = with_motors(document, settle_mimics(document, joints, mimic, ledger), ledger)
+    joints = with_motors(document, settled(joints, mimic, ledger), ledger)
     joints = with_passive(semantics, joints, ledger)
     tree = arrange(document, links, joints)
     for joint in tree.joints:
@@ -101,7 +97,7 @@ def read_document(
         if WORLD in links and tree.root.element is links[WORLD].element:
             aka[WORLD] = tree.root.name
     builder = _build(document, tree, links, base, stated)
-    check_coupling(document, builder, tree.joints, ledger)
+    _check_followers(builder, tree.joints, ledger)
     add_semantics(semantics, builder, tree, _root_joint(tree) if base == "free" else "", ledger)
     add_loops(document, robot_extension, builder, ledger, aka)
     report_materials(document, ledger)
@@ -184,6 +180,16 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     links[name] = replace(tree.root, name=name)
     renamed = (replace(joint, parent=name) if joint.parent == WORLD else joint for joint in tree.joints)
     return Tree(links[name], tuple(renamed))
+
+
+def _check_followers(builder: ModelBuilder, joints: tuple[Joint, ...], ledger: Ledger) -> None:
+    """Raise at the first impossible <mimic>; log limits of follower and leader that exclude each other."""
+    for joint, follower in check_mimics(builder, joints):
+        leader = next(each for each in joints if each.name == follower.leader)
+        lower, upper = (leader.fields.get(side) for side in ("lower", "upper"))
+        if (lower is not None and follower.upper[0] < lower) or (upper is not None and follower.lower[0] > upper):
+            what = f"the limits of joint '{joint.name}' and of its leader '{follower.leader}' exclude each other"
+            ledger.info(joint.mimic.where, what, "kept: no position obeys both")
 
 
 def _stem(document: Document) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
-from ..sdf.joints import Joint, Mimic
+from ..mimic import Mimic
+from ..sdf.joints import Joint
 from .drives import Drive, read_drives
 from .effects import effects
 from .freedoms import FREEDOMS, Freedom, read_freedoms

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.model.keyframes import START
@@ -17,9 +17,10 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
+from ..mimic import Mimic, check_mimics, check_options
 from ..sdf.build import Assembly
-from ..sdf.coupling import check, settle
-from ..sdf.joints import Joint, Mimic
+from ..sdf.coupling import settle
+from ..sdf.joints import Joint
 from ..sdf.shapes import Placed
 from ..sdf.tree import Tree, arrange, unheld, welded
 from .actuators import add_actuators
@@ -36,8 +37,6 @@ from .scene import gravity_of
 from .shapes import read_shape
 from .source import Source
 
-BASES = ("fixed", "free")
-MIMICS = ("couple", "free")
 UNIT, ROUNDED = 1e-4, 1e-6  # scales nearer to 1 come from quaternions; those still nearer from single precision
 
 
@@ -59,10 +58,7 @@ def read_usd(
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"read_usd: expected the path of a file, got {type(source).__name__}")
-    if base is not None and base not in BASES:
-        raise unknown("base", base, BASES, "read_usd")
-    if mimic not in MIMICS:
-        raise unknown("mimic option", mimic, MIMICS, "read_usd")
+    check_options("read_usd", base, mimic)
     ledger = Ledger()
     opened = open_stage(source, ledger)
     try:
@@ -116,7 +112,7 @@ class _Reading:
             self._add_shapes(builder, link.name, link.frames, shapes[link.name])
         for loop in tree.loops:
             close(builder, stated[loop.name], groups, self.ledger)
-        check(builder, tree.steps)
+        check_mimics(builder, (step.joint for step in tree.steps))
         self._add_contents(builder, links, tree, stated, start)
         model = builder.model()
         places = {joint.name: joint.where for joint in joints} | {link.name: link.where for link in links.values()}
