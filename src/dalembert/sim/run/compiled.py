@@ -60,7 +60,9 @@ class Programs:
         return self if self.held(e).any() else self.open
 
     def held(self, e: np.ndarray) -> np.ndarray:
-        """Whether each row that comes and goes is held (nm,)."""
+        """Whether each row that comes and goes is held (nm,); rigid contact keeps those of its own."""
+        if not self.system.layout.nm:
+            return np.zeros(0, bool)
         owners = self.system.row_owners[self.system.permanent_count :]
         modes = self.system.layout.modes(e).tolist()
         return np.array([bool(o.constraint.admissible.active(m)) for o, m in zip(owners, modes, strict=True)], bool)
