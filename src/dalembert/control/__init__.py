@@ -9,6 +9,7 @@ from typing import Any
 
 from . import gait, observer
 from .audit import ControlAudit, audit
+from .balance import Balance, balance
 from .base_state import BaseEstimate, BaseState, Noise, base_state
 from .centroidal import Centroidal, ForcePlan, centroidal
 from .gains import Gains
@@ -44,6 +45,7 @@ from .safety import BODY_PARTS, BodyPart, Collision, collision
 __all__ = [
     "BODY_PARTS",
     "PID",
+    "Balance",
     "BaseEstimate",
     "BaseState",
     "BodyPart",
@@ -94,6 +96,7 @@ __all__ = [
     "Weights",
     "WholeBody",
     "audit",
+    "balance",
     "base_state",
     "before_gears",
     "centroidal",
