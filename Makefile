@@ -30,7 +30,7 @@ test: $(TESTS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(FILES) -q
 
 # Every integrator, a thousand random cases, robots beside their peers on their other base.
-test-long: $(TESTS)
+test-long: $(TESTS) $(VENV)/.long
 	$(BIN)/python -m pytest -n $(JOBS) $(FILES) -q -m long
 
 # The fast loop while working; `make test` runs everything.
@@ -72,6 +72,11 @@ package: $(DEV)
 
 clean:
 	rm -rf $(VENV) build dist demo bench .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# A type checker with its own Node.js, 280 MB: for one long test alone.
+$(VENV)/.long: $(DEV)
+	$(PIP) --editable '.[long]'
+	@touch $@
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -41,8 +41,9 @@ def test_the_script_runs():
 
 @pytest.mark.long
 def test_pyright_finds_no_unknown(tmp_path):
-    """Where it is installed: `pip install basedpyright`, or pyright."""
-    program = shutil.which("basedpyright") or shutil.which("pyright")
+    """`make test-long` installs it; elsewhere `pip install basedpyright`, or pyright."""
+    beside = str(Path(sys.executable).parent)
+    program = shutil.which("basedpyright", path=beside) or shutil.which("basedpyright") or shutil.which("pyright")
     if program is None:
         pytest.skip("pyright is not installed")
     source, here = Path(dalembert.__file__).parent.parent, tmp_path / "user.py"
