@@ -143,10 +143,14 @@ class Line(Chart):
 
     def random(self, rng: np.random.Generator, n: int, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Uniform within the limits; beside a missing limit, over the reach."""
+        return rng.uniform(*self.interval(lower, upper), (n, 1))
+
+    def interval(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The ends (1,) of what `random` draws from."""
         reach, low, high = self.half_range, np.isfinite(lower), np.isfinite(upper)
         least = np.where(low, lower, np.where(high, upper - 2.0 * reach, -reach))
         most = np.where(high, upper, np.where(low, lower + 2.0 * reach, reach))
-        return rng.uniform(least, most + 0.0, (n, 1))  # from 0 to −0 is refused
+        return least, most + 0.0  # from 0 to −0 is refused
 
     def size(self, q: np.ndarray) -> np.ndarray:
         """|q|"""

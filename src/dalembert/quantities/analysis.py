@@ -115,7 +115,8 @@ def linearize(
     A[..., :n, n:], A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = np.eye(n), d.dq, d.dv, d.dtau
     v = np.asarray(v)
     for body in robot.model.bodies:
-        A[..., body.v, body.v] += body.joint.displacement_rate(v[..., body.v])
+        if not body.joint.flat:
+            A[..., body.v, body.v] += body.joint.displacement_rate(v[..., body.v])
     if check and not np.isfinite(A).all():
         robot.forward_dynamics(q, v, tau, external=external, threads=threads)  # says at which joint
         raise DalembertError(f"linearize: slopes of robot {robot.name!r} are too large for numbers of this precision")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Joint, Model
+from dalembert.model.charts import Line
 
 
 def integrate(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -37,9 +39,30 @@ def neutral(model: Model) -> np.ndarray:
 
 def random(model: Model, rng: np.random.Generator, n: int | None = None) -> np.ndarray:
     """A random configuration (nq,), or n of them (n, nq), within the joint limits: of the joint and its followers."""
-    drawn = [_limited(model, body).random(rng, 1 if n is None else n) for body in model.independent]
-    samples = np.concatenate(drawn, axis=1)
+    count, drawn = 1 if n is None else n, []
+    for part in _drawn_from(model):
+        if isinstance(part, Joint):
+            drawn.append(part.random(rng, count))
+        else:
+            drawn.append(rng.uniform(*part, (len(part[0]), count)).T)
+    samples = np.ascontiguousarray(np.concatenate(drawn, axis=1)) if drawn else np.zeros((count, 0))
     return samples[0] if n is None else samples
+
+
+@lru_cache(maxsize=32)
+def _drawn_from(model: Model) -> list[Joint | tuple[np.ndarray, np.ndarray]]:
+    """Ends (k, 1) of the intervals of k coordinates in a row, or a joint that draws its own."""
+    parts: list[Joint | list[tuple[np.ndarray, np.ndarray]]] = []
+    for body in model.independent:
+        joint = _limited(model, body)
+        ends = [c.interval(joint.lower[q], joint.upper[q]) for c, q, _ in joint.factors if isinstance(c, Line)]
+        if type(joint).random is not Joint.random or len(ends) < len(joint.factors):
+            parts.append(joint)
+        elif parts and isinstance(parts[-1], list):
+            parts[-1] += ends
+        elif ends:
+            parts.append(ends)
+    return [p if isinstance(p, Joint) else (np.array([x for x, _ in p]), np.array([x for _, x in p])) for p in parts]
 
 
 def _limited(model: Model, body: Body) -> Joint:
