@@ -13,8 +13,9 @@ import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, minimum, repeat, where
+from dalembert.math.entries import each, largest
 
-from .horizon import Horizon, each, largest, multipliers
+from .horizon import Horizon, multipliers
 from .interior_point import InteriorPoint
 
 TRIES, AFTER = 12, 4  # sets of rows that are tried, one from another, before and after the interior-point method
@@ -77,7 +78,7 @@ class _Search:
 
         def attempt(f: Any, on: Any, tries: Any, left: Any, done: Any, ended: Any) -> dict[str, Any]:
             tried = self._with_equations(on, slope)
-            after = {"f": tried.f, "on": _chosen(tried.done, on, tried.following), "tries": tries + 1.0}
+            after = {"f": tried.f, "on": where(tried.done > 0.5, on, tried.following), "tries": tries + 1.0}
             return after | {"left": left - 1.0, "done": tried.done, "ended": where(left > 1.5, tried.done, 1.0)}
 
         def search(
@@ -88,13 +89,13 @@ class _Search:
             end = repeat(attempt, TRIES, first, "ended")
             method = InteriorPoint(horizon, self.force, gap * slope * self.force, KEPT * slope)
             interior = method.run(inner, z, self._slopes(inner), end["done"])
-            rows = _chosen(end["done"], end["on"], interior.active)
+            rows = where(end["done"] > 0.5, end["on"], interior.active)
             after = {"f": end["f"], "on": rows, "inner": interior.f, "z": interior.z, "gap": NEARER * gap}
             after |= {"tries": end["tries"], "iterations": iterations + interior.iterations}
             return after | {"done": end["done"]}
 
         end = repeat(search, 1 + ROUNDS, begin, "done")
-        f = _chosen(end["done"], end["f"], end["inner"])
+        f = where(end["done"] > 0.5, end["f"], end["inner"])
         return Optimum(f, end["on"], end["done"], end["tries"], end["iterations"])
 
     def _slopes(self, f: np.ndarray) -> np.ndarray:
@@ -141,8 +142,3 @@ class _Search:
         start = {"f": begin["f"], "slopes": self._slopes(begin["f"])}
         end = repeat(refine, REFINED, start | {"following": on, "optimal": 0.0, "ended": 0.0}, "ended")
         return _Try(end["f"], end["following"], end["optimal"])
-
-
-def _chosen(condition: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a where the condition is 1, else b."""
-    return each(lambda x, y: where(condition > 0.5, x, y), a, b)

@@ -12,12 +12,12 @@ place of its inverse control weight, and a foot in the air, which has no force, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import logical_and, map, maximum, scan, sqrt, where
+from dalembert.math.entries import each, largest
 
 ROWS = 5  # of one force: four sides of the pyramid, and the greatest normal force
 DEPENDENT = 1e-13  # a pivot this small beside its diagonal entry: the row says what others say already
@@ -246,19 +246,6 @@ class Recursion(NamedTuple):
 
 
 # ---- small matrices of any scalars
-
-
-def each(function: Any, *arrays: np.ndarray) -> np.ndarray:
-    """A function of numbers, entry by entry."""
-    flat = [function(*entries) for entries in zip(*(np.asarray(a).ravel() for a in arrays), strict=True)]
-    return np.array(flat).reshape(np.shape(arrays[0]))
-
-
-def largest(values: list[Any]) -> Any:
-    """In pairs, so that no comparison waits for all others."""
-    while len(values) > 1:
-        values = [reduce(maximum, values[k : k + 2]) for k in range(0, len(values), 2)]
-    return values[0]
 
 
 def _packed(A: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, map, maximum, repeat, where
+from dalembert.math.entries import each, largest
 
-from .horizon import ROWS, Horizon, Recursion, each, largest
+from .horizon import ROWS, Horizon, Recursion
 
 MOST = 30  # iterations
 TO_THE_BOUNDARY = 0.995  # share of the longest step

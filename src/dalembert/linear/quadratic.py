@@ -12,13 +12,14 @@ run on SIMD lanes. Infinite bounds that are plain numbers cost nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, minimum, repeat, sqrt, where
+from dalembert.math.entries import is_infinite, largest
 
 from .symmetric import Factor, factor, gram
 
@@ -54,15 +55,11 @@ class _Sides(NamedTuple):
 
     @classmethod
     def of(cls, low: np.ndarray, high: np.ndarray) -> _Sides:
-        entries = [(k, 1.0, high[k]) for k in range(len(high)) if not _is_infinite(high[k])]
-        entries += [(k, -1.0, -low[k]) for k in range(len(low)) if not _is_infinite(low[k])]
+        entries = [(k, 1.0, high[k]) for k in range(len(high)) if not is_infinite(high[k])]
+        entries += [(k, -1.0, -low[k]) for k in range(len(low)) if not is_infinite(low[k])]
         kind = np.result_type(np.asarray(low), np.asarray(high), float)
         bounds = np.array([bound for _, _, bound in entries], kind)
         return cls(np.array([row for row, _, _ in entries], int), np.array([sign for _, sign, _ in entries]), bounds)
-
-
-def _is_infinite(x: Any) -> bool:
-    return isinstance(x, (float, int, np.number)) and bool(np.isinf(float(x)))
 
 
 def solve_quadratic(
@@ -95,7 +92,7 @@ def _solved(
         -1, n
     )
     low, high = (
-        np.array([b if _is_infinite(b) else b / size for b, size in zip(x, lengths, strict=True)], kind)
+        np.array([b if is_infinite(b) else b / size for b, size in zip(x, lengths, strict=True)], kind)
         for x in (low, high)
     )
     sides = _Sides.of(low, high)
@@ -113,11 +110,6 @@ def _solved(
     violation = maximum(largest([-r for r in room]), 0.0)
     solved = where(end["missing"] > 0.5, 0.0, end["solved"])
     return QuadraticSolution(x, multipliers, end["iterations"], violation, solved)
-
-
-def _chosen(condition: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a where the condition is 1, else b."""
-    return np.array([where(condition > 0.5, x, y) for x, y in zip(a, b, strict=True)])
 
 
 class _Exact(NamedTuple):
@@ -240,8 +232,8 @@ class _Search:
         last = where(gap < 0.5 * (PLAIN + GAP), 1.0, 0.0)
         solved = maximum(exact.solved, last * end["done"])
         after: dict[str, Any] = {
-            "x": _chosen(exact.solved, exact.x, end["x"]),
-            "y": _chosen(exact.solved, exact.y, end["y"]),
+            "x": where(exact.solved > 0.5, exact.x, end["x"]),
+            "y": where(exact.solved > 0.5, exact.y, end["y"]),
         }
         after |= {"s": end["s"], "iterations": iterations + end["passes"], "solved": solved}
         if self.soft is None:
@@ -249,8 +241,8 @@ class _Search:
         nearer = where(end["done"] > 0.5, 1.0 - last, 0.0)  # it converged, only not far enough
         again = (1.0 - missing) * (1.0 - nearer) * (1.0 - solved)
         begin = self.start(1.0)
-        after["x"] = _chosen(again, begin.x, after["x"])
-        after["y"], after["s"] = _chosen(again, begin.y, after["y"]), _chosen(again, begin.s, after["s"])
+        after["x"] = where(again > 0.5, begin.x, after["x"])
+        after["y"], after["s"] = where(again > 0.5, begin.y, after["y"]), where(again > 0.5, begin.s, after["s"])
         given_up = missing * (1.0 - nearer)
         after |= {"missing": maximum(missing, again), "gap": where(again > 0.5, PLAIN, GAP), "free": 0.0}
         return after | {"done": maximum(solved, given_up)}
@@ -326,10 +318,3 @@ def _length(s: np.ndarray, y: np.ndarray, ds: np.ndarray, dy: np.ndarray, share:
     for value, change in (*zip(s, ds, strict=True), *zip(y, dy, strict=True)):
         inverse = maximum(inverse, -change / value)
     return minimum(share / inverse, 1.0)
-
-
-def largest(values: list[Any]) -> Any:
-    """In pairs, so that no comparison waits for all others."""
-    while len(values) > 1:
-        values = [reduce(maximum, values[k : k + 2]) for k in range(0, len(values), 2)]
-    return values[0]

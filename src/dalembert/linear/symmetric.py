@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import maximum, where
+from dalembert.math.entries import largest
 
 from .order import elimination_order
 from .zeros import is_zero, nonzeros
@@ -163,7 +164,7 @@ class SharingFactor:
 
     def __init__(self, A: np.ndarray, order: Sequence[int] | None = None) -> None:
         diagonal = list(np.diag(A))
-        least = EMPTY * _largest(diagonal) + TINY if diagonal else 0.0
+        least = EMPTY * largest(diagonal) + TINY if diagonal else 0.0
         self._growth = np.array([SHARED * maximum(x, least) for x in diagonal])
         self._factor = factor(A + np.diag(self._growth), elimination_order(nonzeros(A)) if order is None else order)
 
@@ -181,15 +182,8 @@ class SharingFactor:
 
 def least_pivots(diagonal: list[Any]) -> list[Any]:
     """For each row, the size above which its pivot is more than round-off, from the diagonal entries, all ≥ 0."""
-    least = EMPTY * _largest(diagonal) + TINY if diagonal else 0.0
+    least = EMPTY * largest(diagonal) + TINY if diagonal else 0.0
     return [maximum(DEPENDENT * x, least) for x in diagonal]
-
-
-def _largest(x: list[Any]) -> Any:
-    """In pairs, so that no comparison waits for all others."""
-    while len(x) > 1:
-        x = [maximum(*pair) if len(pair) == 2 else pair[0] for pair in (x[k : k + 2] for k in range(0, len(x), 2))]
-    return x[0]
 
 
 def solve_semidefinite(A: np.ndarray, b: np.ndarray) -> np.ndarray:

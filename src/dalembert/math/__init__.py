@@ -3,7 +3,8 @@
 A function written with these (and + - * /) computes on numbers and can be traced and compiled unchanged.
 
 In: floats, arrays or traced scalars. Out: the same kind. Read in this order: `elementary`, functions of numbers;
-`repeat`, `items`, `visits`, loops that are traced as loops; `tables`, interpolation; `blas`, threads of NumPy.
+`repeat`, `items`, `visits`, loops that are traced as loops; `entries`, arrays entry by entry; `tables`, interpolation;
+`tolerances`; `blas`, threads of NumPy.
 """
 
 from typing import Any

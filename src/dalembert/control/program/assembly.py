@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.linear import elimination_order, factor, factor_semidefinite, gram, nonzeros, sparse_product
 from dalembert.math import maximum, minimum
+from dalembert.math.entries import is_infinite, objects
 from dalembert.model import motorized
 from dalembert.robot import Robot
 
@@ -194,7 +195,7 @@ def _limits(
             high += list(most)
             names += [limit.label(k) for k in range(len(A))]
     C = np.array(rows).reshape(-1, n)
-    return C, _bounds(low), _bounds(high), tuple(names), hard
+    return C, objects(low), objects(high), tuple(names), hard
 
 
 def _limit_rows(limit: Limit, settings: Settings, s: Situation, a: Affine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -203,7 +204,7 @@ def _limit_rows(limit: Limit, settings: Settings, s: Situation, a: Affine) -> tu
     rows = limit.rows(s, settings.horizon)
     offset = sparse_product(rows.A, a.constant[:, None])[:, 0]
     low, high = (
-        _bounds([b if _is_infinite(b) else b - c for b, c in zip(bounds, offset, strict=True)])
+        objects([b if is_infinite(b) else b - c for b, c in zip(bounds, offset, strict=True)])
         for bounds in (rows.low, rows.high)
     )
     return sparse_product(rows.A, a.slope), low, high
@@ -217,16 +218,6 @@ def stacked(
         return None
     C, low, high = zip(*limits, strict=True)
     return np.concatenate(C), np.concatenate(low), np.concatenate(high)
-
-
-def _is_infinite(x: Any) -> bool:
-    return isinstance(x, (float, np.floating)) and bool(np.isinf(x))
-
-
-def _bounds(values: list[Any]) -> np.ndarray:
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
 
 
 def _places(robot: Robot, freedoms: np.ndarray) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import center_of_mass, centroidal_momentum_matrix, total_mass
 from dalembert.errors import DalembertError
 from dalembert.math import maximum
+from dalembert.math.entries import is_infinite, objects
 from dalembert.quantities.tangent import differentiated, pushed
 from dalembert.robot import Robot
 from dalembert.spatial.vectors import cross
@@ -71,8 +72,8 @@ class Limit:
         x = self.bounded(s)
         h, rate, drift = np.split(np.asarray(ahead(s.q, s.v), object), 3)
         kept = [
-            _objects(
-                b if _infinite(b) else 2.0 * (b - at - u * T) / (T * T) - c
+            objects(
+                b if is_infinite(b) else 2.0 * (b - at - u * T) / (T * T) - c
                 for b, at, u, c in zip(bounds, h, rate, drift, strict=True)
             )
             for bounds in (x.low, x.high)
@@ -214,7 +215,7 @@ class JointLimit(Limit):
         if self.speed is None:
             return rows
         most, v = self._each(s.robot, self.speed, np.inf), rows.A @ s.v
-        bounds = [_objects((sign * m - u) / horizon for m, u in zip(most, v, strict=True)) for sign in (-1.0, 1.0)]
+        bounds = [objects((sign * m - u) / horizon for m, u in zip(most, v, strict=True)) for sign in (-1.0, 1.0)]
         return Rows(np.concatenate([rows.A, rows.A]), np.r_[rows.low, bounds[0]], np.r_[rows.high, bounds[1]])
 
     def checked(self, robot: Robot, where: str, step: float | None) -> None:
@@ -251,22 +252,11 @@ def beyond(limit: Limit, s: Situation) -> Any:
     x = limit.bounded(s)
     worst: Any = 0.0
     for h, low, high in zip(x.h, x.low, x.high, strict=True):
-        worst = worst if _infinite(low) else maximum(worst, low - h)
-        worst = worst if _infinite(high) else maximum(worst, h - high)
+        worst = worst if is_infinite(low) else maximum(worst, low - h)
+        worst = worst if is_infinite(high) else maximum(worst, h - high)
     return worst
 
 
 def _share(gain: float, bounds: np.ndarray, h: np.ndarray) -> np.ndarray:
     """The share of what is left to bounds; infinite ones stay."""
-    return _objects(b if _infinite(b) else gain * (b - at) for b, at in zip(bounds, h, strict=True))
-
-
-def _infinite(x: Any) -> bool:
-    return isinstance(x, (float, np.floating)) and bool(np.isinf(x))
-
-
-def _objects(values: Any) -> np.ndarray:
-    listed = [float(x) if isinstance(x, np.floating) else x for x in values]
-    array = np.empty(len(listed), object)
-    array[:] = listed
-    return array
+    return objects(b if is_infinite(b) else gain * (b - at) for b, at in zip(bounds, h, strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.linear import QuadraticSolution, factor_semidefinite, solve_elastic, solve_quadratic
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, sqrt, where
+from dalembert.math.entries import is_infinite, largest, objects
 
 from .assembly import Level, Program
 
@@ -67,7 +67,7 @@ def in_order(levels: Sequence[Level], C: np.ndarray, low: np.ndarray, high: np.n
             G = _left(level.G, P)
             left = P - G.T @ factor_semidefinite(G @ G.T).solve(G)
         if number:  # best + P y; where P ends, y is held at 0
-            least = ROUNDING * (largest(g) + largest(best))
+            least = ROUNDING * (largest(map(absolute, g)) + largest(map(absolute, best)))
             g = np.array([where(absolute(x) > least, x, 0.0) for x in P.T @ (H @ best + g)])
             H, rows = P.T @ H @ P + np.eye(n) - P, C @ P
             offset = C @ best
@@ -97,7 +97,7 @@ def _limited(
     assert level.limits is not None
     new, least, most = level.limits
     before, every = len(C), np.concatenate([C, new])
-    lows, highs = (np.concatenate([_objects(x), _objects(y)]) for x, y in ((low, least), (high, most)))
+    lows, highs = (np.concatenate([objects(x), objects(y)]) for x, y in ((low, least), (high, most)))
     offset = every @ best
     rows = every if P is None else every @ P
     answer = solve_elastic(H, g, rows, _less(lows, offset), _less(highs, offset), before)
@@ -107,18 +107,12 @@ def _limited(
     return every, _less(lows, spare), _less(highs, -spare), answer
 
 
-def _objects(values: np.ndarray) -> np.ndarray:
-    array = np.empty(len(values), object)
-    array[:] = [float(x) if isinstance(x, np.floating) else x for x in values]
-    return array
-
-
 def _scaled(levels: Sequence[Level]) -> tuple[list[Level], np.ndarray]:
     """The levels in unknowns x / scale (n,), which matter about as much as each other; of each, H is of size 1."""
     n, unit = len(levels[0].g), []
     total: Any = np.zeros(n)
     for level in levels:
-        unit.append(1.0 / (largest(np.diag(level.H)) + 1e-30))
+        unit.append(1.0 / (largest(map(absolute, np.diag(level.H))) + 1e-30))
         total = total + unit[-1] * np.diag(level.H)
     scale = np.array([1.0 / sqrt(maximum(x, LEAST)) for x in total])
     parts = zip(levels, unit, strict=True)
@@ -127,11 +121,6 @@ def _scaled(levels: Sequence[Level]) -> tuple[list[Level], np.ndarray]:
         limits = None if x.limits is None else (x.limits[0] * scale, *x.limits[1:])
         scaled.append(Level(u * (scale * (x.H * scale).T), u * scale * x.g, x.G * scale, limits))
     return scaled, scale
-
-
-def largest(numbers: np.ndarray) -> Any:
-    """The largest size of some numbers."""
-    return reduce(maximum, [absolute(x) for x in numbers])
 
 
 def _left(G: np.ndarray, P: np.ndarray) -> np.ndarray:
@@ -144,12 +133,7 @@ def _left(G: np.ndarray, P: np.ndarray) -> np.ndarray:
 
 def _less(bounds: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Bounds minus an offset; infinite ones stay as they are."""
-    shifted = np.empty(len(bounds), object)
-    shifted[:] = [
-        bound if isinstance(bound, float) and np.isinf(bound) else bound - change
-        for bound, change in zip(bounds, offset, strict=True)
-    ]
-    return shifted
+    return objects(x if is_infinite(x) else x - change for x, change in zip(bounds, offset, strict=True))
 
 
 def solve_with(
