@@ -71,6 +71,12 @@ class Progress:
         text = f"{self.what} {self._far(done, spent)}" + (f", {note}" if note else "")
         self._write(f"\r{text} " if self.bar else f"dalembert: {text}\n", ended=not self.bar)
 
+    @staticmethod
+    def end_line() -> None:
+        """End the line of a task that did not come to its end, before an error is printed."""
+        if Progress._unfinished is not None:
+            Progress._unfinished._write("\n", ended=True)
+
     def close(self) -> None:
         """End the line."""
         if Progress._unfinished is self:
@@ -93,7 +99,7 @@ class Progress:
 
     def _write(self, text: str, ended: bool) -> None:
         with _lock, suppress(OSError, ValueError):  # stderr is closed
-            if Progress._unfinished not in (None, self) or (ended and text[0] != " " and Progress._unfinished):
+            if Progress._unfinished not in (None, self) or (ended and text[0] not in " \n" and Progress._unfinished):
                 text = "\n" + text
             Progress._unfinished = None if ended else self
             print(text, end="", file=sys.stderr, flush=True)

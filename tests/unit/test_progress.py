@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import numpy as np
@@ -53,6 +54,23 @@ def test_what_shows_nothing_is_announced_after_a_second(capsys, monkeypatch) -> 
             time.sleep(0.2)
     first, second = capsys.readouterr().err.splitlines()
     assert first == "dalembert: reading …" and second.startswith("dalembert: compiling … 0.") and second[-1] == "s"
+
+
+def test_an_error_in_a_loop_has_a_line_of_its_own(capsys, monkeypatch) -> None:
+    """The loop's progress is closed when it is collected, which is after the message."""
+    monkeypatch.setattr(progress, "FIRST", 0.05)
+
+    def failing() -> None:
+        for _ in each(range(2), "counting"):
+            time.sleep(0.2)
+            raise ValueError
+
+    try:
+        failing()
+    except ValueError:
+        Progress.end_line()
+        print("it failed", file=sys.stderr)
+    assert capsys.readouterr().err.splitlines()[:2] == ["dalembert: counting …", "it failed"]
 
 
 def test_long_work_of_the_package_says_how_far_it_is(capsys, monkeypatch) -> None:

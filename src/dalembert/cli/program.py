@@ -11,6 +11,7 @@ import typer
 
 from dalembert.errors import DalembertError
 from dalembert.math.blas import one_blas_thread
+from dalembert.progress import Progress
 from dalembert.version import __version__
 
 from . import (
@@ -123,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.close_quietly()
         return 141
     except (DalembertError, OSError, MemoryError) as error:
+        Progress.end_line()
         print(f"{where}: {error or 'not enough memory'}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort):

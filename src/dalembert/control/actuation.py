@@ -20,7 +20,7 @@ def refuse_passive(where: str, robot: Robot, instead: str) -> None:
     for body in model.independent:
         if not mask[body.v].all():
             gives = "robot.edit().set_joint(…, motor=True) gives one"
-            why = f"is passive, by {motors_of(model).because}; {gives}"
+            why = f"is passive: {motors_of(model).because}; {gives}"
             if body.joint.kind == "free":
                 why = "is a free base"
             elif not body.joint.effort_limit.all():

@@ -29,6 +29,8 @@ def standard_motion(robot: Robot, samples: int = 201, about: np.ndarray | None =
     It takes 1 s, or as long as the speed limits ask for.
     about (nq,): a tenth of that about this position instead, as for linkages, which may not go far.
     """
+    if not robot.nv:
+        raise DalembertError(f"standard_motion: robot {robot.name!r} has no joint that moves")
     if about is not None:
         away = np.array([0.1 * MOVE if unit == "rad" else 0.02 * MOVE for unit in robot.model.freedom_units])
         motion = quintic(robot.integrate(about, -0.5 * away), robot.integrate(about, 0.5 * away), DURATION, robot)
@@ -45,7 +47,7 @@ def standard_motion(robot: Robot, samples: int = 201, about: np.ndarray | None =
         low, high = float(joint.lower[0]), float(joint.upper[0])
         room = high - low
         move = min(MOVE if joint.units[0] == "rad" else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
-        middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
+        middle = 0.5 * (low + high) if np.isfinite(room) else min(max(0.0, low + move / 2), high - move / 2)
         step[body.v], start[body.q] = move, middle - move / 2
     limits = robot.limits.velocity
     moved = (step > 0.0) & (limits > 0.0)

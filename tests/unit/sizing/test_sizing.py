@@ -355,6 +355,19 @@ def test_a_limit_that_is_not_stated_is_not_known(capsys) -> None:
     assert "not known: no effort limit is stated" in str(sizing)
 
 
+@pytest.mark.parametrize("ends", [(0.5, np.inf), (-np.inf, -0.5), (-np.inf, np.inf)])
+def test_the_standard_motion_stays_on_its_side_of_a_range(ends) -> None:
+    joint = load("2r").edit().set_joint("shoulder", lower=ends[0], upper=ends[1]).done()
+    moved = standard_motion(joint).q[:, 0]
+    assert ends[0] <= moved.min() and moved.max() <= ends[1] and np.ptp(moved) == pytest.approx(0.5)
+
+
+def test_a_robot_without_joints_has_no_standard_motion() -> None:
+    still = load('<robot name="block"><link name="block"/></robot>')
+    with pytest.raises(DalembertError, match="no joint that moves"):
+        standard_motion(still)
+
+
 def test_the_standard_motion_keeps_the_speed_limits() -> None:
     for name in ("ur5e", "iiwa14", "panda", "puma560"):
         robot = load(name)
