@@ -120,3 +120,13 @@ def test_a_short_log_finds_no_absurd_offset(robot, log):
     few = SimulatedLog(*(getattr(log, kind)[:30] for kind in ("t", "q", "v", "a", "tau")))
     fit = identify.fit(robot, few, check=False)
     assert np.abs(fit.offsets).max() < 10.0 * np.abs(few.tau).max()
+
+
+def test_excitation_takes_settings_once():
+    robot = load("2r")
+    given = identify.ExcitationSettings(margin=0.3, rate=50.0, starts=1, velocity=2.0)
+    named = identify.excitation(robot, duration=6.0, margin=0.3, rate=100.0, starts=1, velocity=2.0)
+    once = identify.excitation(robot, duration=6.0, settings=given, rate=100.0)
+    assert np.array_equal(once.q, named.q) and len(once.t) == 601
+    with pytest.raises(DalembertError, match=r"expected dalembert\.identify\.ExcitationSettings"):
+        identify.excitation(robot, settings={"rate": 50.0})

@@ -452,3 +452,24 @@ def test_exact_curvature_finds_the_same_minimum():
     assert plan.cost == pytest.approx(problem().solve([0.3, -0.2], goal=[0.8, 0.5]).cost, rel=ITERATED)
     with pytest.raises(DalembertError, match="motor on every joint"):
         dalembert.load("cartpole").optimal_control(running, terminal, step=STEP, nodes=NODES, goal=2, curvature="exact")
+
+
+def test_settings_stand_for_keywords_that_are_not_given():
+    running, terminal = posture(arm())
+    given = optimal.ProblemSettings(limits={"torque": 20.0}, integrator="midpoint", curvature="gauss-newton")
+    once = arm().optimal_control(running, terminal, step=STEP, nodes=NODES, goal=2, settings=given, integrator="rk4")
+    named = arm().optimal_control(
+        running,
+        terminal,
+        step=STEP,
+        nodes=NODES,
+        goal=2,
+        limits={"torque": 20.0},
+        integrator="rk4",
+        curvature="gauss-newton",
+    )
+    plans = [each.solve(np.zeros(2), goal=np.ones(2)) for each in (once, named)]
+    assert np.array_equal(plans[0].u, plans[1].u) and np.max(np.abs(plans[0].u)) <= 20.0
+    with pytest.raises(DalembertError, match=r"settings is dict, expected dalembert\.optimal\.ProblemSettings"):
+        arm().optimal_control(running, terminal, step=STEP, nodes=NODES, goal=2, settings={"limits": ()})
+    assert repr(given) == "ProblemSettings(limits={'torque': 20.0}, integrator='midpoint', curvature='gauss-newton')"

@@ -12,7 +12,7 @@ from .checks import LogError
 from .chosen import ChosenFit
 from .delays import Delays, delays
 from .doubt import Doubt
-from .excitation import Excitation, excitation
+from .excitation import Excitation, ExcitationSettings, excitation
 from .fit import fit
 from .fitted import Fit
 from .friction import FrictionSweep, JointFriction, friction_sweep
@@ -28,6 +28,7 @@ __all__ = [
     "Doubt",
     "DriveGains",
     "Excitation",
+    "ExcitationSettings",
     "Fit",
     "FrictionSweep",
     "JointFriction",

@@ -21,6 +21,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.logs import Trajectory, write_trajectory
 from dalembert.model.keyframes import start_of
 from dalembert.robot import Robot
+from dalembert.robot.settings import Keywords, shared
 
 from .base import base_of
 from .columns import columns
@@ -89,6 +90,32 @@ class Excitation(Trajectory):
         write_trajectory(path, self.robot, self)
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ExcitationSettings(Keywords):
+    """Keywords of `excitation`, where they are explained, given once as its `settings=`, as for all robots of a cell.
+
+    A keyword that is given beside them wins.
+    """
+
+    kind: str = "fourier"
+    moves: int | None = None
+    friction: tuple[str, ...] = ()
+    rotor: bool = False
+    rate: float = 1000.0
+    margin: float = 0.05
+    acceleration: Any = None
+    velocity: Any = None
+    lower: Any = None
+    upper: Any = None
+    ramp: float = RAMP
+    floor: float | None = None
+    clearance: float | None = None
+    allowed: Callable[[np.ndarray], np.ndarray] | None = None
+    criterion: str = "condition"
+    starts: int | None = None
+
+
+@shared("excitation", lambda: ExcitationSettings)
 def excitation(
     robot: Robot,
     duration: float = 20.0,
@@ -111,6 +138,7 @@ def excitation(
     allowed: Callable[[np.ndarray], np.ndarray] | None = None,
     criterion: str = "condition",
     starts: int | None = None,
+    settings: ExcitationSettings | None = None,
 ) -> Excitation:
     """A motion of `duration` seconds that shows the base parameters, within the limits of the joints at every instant.
 
@@ -124,7 +152,8 @@ def excitation(
     motion is drawn in until all of this holds. criterion: what is minimised,
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
     columns scaled to unit length. starts: of the optimiser; default 32, fewer for robots with more than 90 base
-    parameters, so that a humanoid takes seconds too.
+    parameters, so that a humanoid takes seconds too. settings: an `ExcitationSettings` with values for keywords that
+    are not given.
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS, "excitation")

@@ -9,6 +9,7 @@ from .functions import NonlinearProgram
 from .plan import Plan
 from .problem import Problem
 from .receding import Receding
+from .settings import ProblemSettings
 from .terms import Equal
 
-__all__ = ["Equal", "NonlinearProgram", "Plan", "Problem", "Receding"]
+__all__ = ["Equal", "NonlinearProgram", "Plan", "Problem", "ProblemSettings", "Receding"]

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import renamed
 
+from .settings import shared
+
 if TYPE_CHECKING:
-    from dalembert.optimal import Problem
+    from dalembert.optimal import Problem, ProblemSettings
     from dalembert.robot import Robot
 
 
+def _settings() -> type:
+    from dalembert.optimal import ProblemSettings
+
+    return ProblemSettings
+
+
 @renamed(controls="control_count")
+@shared("optimal_control", _settings)
 def optimal_control(
     robot: Robot,
     running: Callable[..., Any],
@@ -34,6 +43,7 @@ def optimal_control(
     unknowns: Sequence[str] = (),
     free_start: bool = False,
     contact: Any = None,
+    settings: ProblemSettings | None = None,
     **parameters: int,
 ) -> Problem:
     """Motions of `nodes` steps of `step` [s] that cost least: .solve(q, v, …) gives a plan, .receding() a law.
@@ -60,7 +70,8 @@ def optimal_control(
     them and other parameters, as in step=lambda T: T[0] / 50. free_start: the plan chooses the first state, too, from
     the one that solve is given; costs and constraints may ask for it as start_q and start_v, as for periodic gaits.
     contact: Contact(model="compliant", …) of the robot's shapes, whose phases the plan finds itself; the steps must
-    follow its springs and its friction: choose both soft.
+    follow its springs and its friction: choose both soft. settings: an `optimal.ProblemSettings` with values for
+    keywords that are not given.
     """
     from dalembert.optimal import Problem
 
