@@ -323,6 +323,8 @@ def for_each(step: Callable[..., Mapping[str, Any]], items: Mapping[str, np.ndar
 
 def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
     """The law with a number; what is the same for all is a constant."""
+    if isinstance(number, float):
+        return laws[int(number)]
     values: dict[bytes, Any] = {}
 
     def value(name: str) -> Any:
@@ -337,6 +339,8 @@ def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
 
 def number_of(values: Sequence[float], number: Any) -> Any:
     """The value of the candidate with a number; one that is the same for all is a constant."""
+    if isinstance(number, float):
+        return values[int(number)]
     column = np.array(values)
     return float(column[0]) if (column == column[0]).all() else lookup(column, number)
 

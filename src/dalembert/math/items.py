@@ -12,7 +12,9 @@ from dalembert.errors import DalembertError, unknown
 from .repeat import first_traced
 
 
-def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count: Any = None) -> dict[str, np.ndarray]:
+def map(
+    step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count: Any = None, unroll: bool = False
+) -> dict[str, np.ndarray]:
     """step(*item) for each item: the results by name, with the items as first axis.
 
     items: arrays by name, (n, …) each; step takes one row of each, in this order, and returns numbers and arrays by
@@ -20,9 +22,9 @@ def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count:
     Compiled, it is a loop whose code is emitted once, and for one state at a time the items go on SIMD lanes. What the
     step takes from its scope, and rows that are the same for all items, is computed and kept once.
 
-    count: as of `scan`.
+    count, unroll: as of `scan`.
     """
-    return scan(step, items, {}, count=count)
+    return scan(step, items, {}, count=count, unroll=unroll)
 
 
 def scan(
@@ -31,6 +33,7 @@ def scan(
     carry: Mapping[str, Any],
     reverse: bool = False,
     count: Any = None,
+    unroll: bool = False,
 ) -> dict[str, np.ndarray]:
     """Item after item, as `map`; the carried results for one item are inputs for the next.
 
@@ -40,6 +43,9 @@ def scan(
 
     count: a number that each state has of its own; items from this number on change nothing, and their results are 0.
     Compiled, a loop leaves out those that are beyond it in all states that are computed together.
+
+    unroll: write the loop out, the step once for each item, for few items: zeros and constants of each item then fold.
+    `count` must be a plain number.
     """
     each = one_by_one(items)
     arrays = {name: np.asarray(x, object) for name, x in each.items()}
@@ -57,12 +63,13 @@ def scan(
         check_carried("scan", results, carry)
         return results
 
-    traced = first_traced([*each.values(), *carry.values(), *([] if count is None else [count])])
+    known = [*each.values(), *carry.values(), *([] if count is None else [count])]
+    traced = None if unroll else first_traced(known)
     state, records = dict(carry), []
     for k in reversed(range(n)) if reverse else range(n):
         if traced is None:
             after = checked(*state.values(), *(np.asarray(x)[k] for x in each.values()))
-            traced = first_traced(after.values())  # by way of values in scope
+            traced = None if unroll else first_traced(after.values())  # by way of values in scope
             if count is not None and traced is None and not k < count:
                 after = {name: state[name] if name in state else 0.0 * np.asarray(x) for name, x in after.items()}
             state = {name: after[name] for name in state}

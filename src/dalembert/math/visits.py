@@ -25,6 +25,7 @@ def visit(
     reverse: bool = False,
     groups: Any = None,
     wanted: Any = None,
+    unroll: bool = False,
 ) -> dict[str, np.ndarray]:
     """Item after item, as `scan`; each reads rows of a table and writes others, by numbers that every state has itself.
 
@@ -43,6 +44,8 @@ def visit(
 
     wanted (k,): 1 or 0 for each item; those with 0 change nothing, and their other results are 0. Compiled, they are
     left out, several at once, where there are no other results.
+
+    unroll: write the loop out, as of `scan`; numbers of rows, `count` and `wanted` must be plain numbers.
     """
     begin = np.asarray(table, object if first_traced([table]) is not None else float)
     carried = dict(carry or {})
@@ -70,11 +73,11 @@ def visit(
 
     marks = [x for x in (count, of_items, flags) if x is not None]
     known = [begin, numbers, *each.values(), *carried.values(), *marks]
-    traced = first_traced(known)
+    traced = None if unroll else first_traced(known)
     if traced is None:
         taken = np.arange(n) < (n if count is None else count)
         taken = taken if flags is None else taken & (flags > 0.5)
-        results = _on_numbers(checked, each, begin, numbers, carried, taken, reverse, of_items)
+        results = _one_by_one(checked, each, begin, numbers, carried, taken, reverse, of_items, unroll)
         if isinstance(results, dict):
             return results
         traced = results  # by way of values in scope
@@ -87,7 +90,7 @@ def take(table: Any, index: Any) -> np.ndarray:
     return visit(lambda rows: {"taken": rows[0]}, {}, table, numbers)["taken"]
 
 
-def _on_numbers(
+def _one_by_one(
     step: Callable[..., dict[str, Any]],
     items: Mapping[str, Any],
     begin: np.ndarray,
@@ -96,9 +99,11 @@ def _on_numbers(
     taken: np.ndarray,
     reverse: bool,
     groups: np.ndarray | None,
+    unroll: bool,
 ) -> Any:
-    """The results, or a traced value where the step gave one."""
-    table, state = np.array(begin, float), dict(carry)
+    """The results, or a traced value where the step gave one and the loop is not to be written out."""
+    kind = object if unroll else float
+    table, state = np.array(begin, kind), dict(carry)
     shared = None if groups is None else _Shared(groups, len(table))
     records: dict[int, dict[str, Any]] = {}
     order = [int(k) for k in np.flatnonzero(taken)] or [0]
@@ -106,7 +111,7 @@ def _on_numbers(
         rows = np.array([table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in at[k]])
         of_item = (np.asarray(x)[k] for x in items.values())
         results = step(rows.reshape(at.shape[1], table.shape[1]), *state.values(), *of_item)
-        traced = first_traced(results.values())
+        traced = None if unroll else first_traced(results.values())
         if traced is not None:
             return traced
         records[k] = {name: np.asarray(x) for name, x in results.items() if name not in (*RESERVED, *state)}
@@ -117,12 +122,14 @@ def _on_numbers(
                 if 0 <= i < len(table):
                     table[int(i)] = row
             state = {name: results[name] for name in state}
-    ends = {"table": table} | {name: np.asarray(x)[()] for name, x in state.items()}
+    ends: dict[str, Any] = {"table": table} | {name: np.asarray(x)[()] for name, x in state.items()}
     shapes = {name: x.shape for name, x in records[order[0]].items()}
     for name, shape in shapes.items():
-        ends[name] = np.zeros((len(at), *shape))
+        ends[name] = np.zeros((len(at), *shape), kind)
         for k in order if taken[order[0]] else ():
-            ends[name][k] = records[k][name]
+            ends[name][k] = records[k][name][()]
+    if unroll and first_traced(ends.values()) is None:
+        return {name: np.asarray(x, float)[()] for name, x in ends.items()}
     return ends
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.contact import Patch
 from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, points
 from dalembert.contact.rows import contact_rows, tangent_frame
-from dalembert.contact.solver import Carrier, Law, LoopedContacts, constraint_impulses, looped_impulses
+from dalembert.contact.solver import Carrier, Law, LoopedContacts, LoopedProblem, Rows, constraint_impulses
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms.coupled import MassSolver
 from dalembert.dynamics.algorithms.gather import gathered
@@ -135,11 +135,11 @@ def rigid_dynamics_in_slots(
     axes = columns.pop("axes")
     contacts = LoopedContacts(**columns, levers=np.zeros((k, 0)), pattern=gathering.pattern, count=count)
     of_rows, n = Carrier.bodies(M, mass, np.eye(nv)[list(friction)]), len(friction)
-    start = np.zeros(3 * k + n), np.zeros(k)
-    rows = _friction_rows(of_rows, friction, v, kick)
-    solution = looped_impulses(contacts, of_rows, *rows, start, h * EXACT, np.zeros(n))
-    p = _least_in_slots(contacts, solution.p[: 3 * k].reshape(k, 3), solution.slip)
-    a = mass.backward(mass.r * contacts.pushed(p, kick + sparse_product(of_rows.Y, solution.p[3 * k :]))) / h
+    problem = LoopedProblem(contacts, Rows(of_rows, *_friction_rows(of_rows, friction, v, kick), np.zeros(n)))
+    solution = problem.impulses((np.zeros(3 * k + n), np.zeros(k)), h * EXACT, h * EXACT)
+    (p,), of_friction = problem.split(solution.p)
+    p = _least_in_slots(contacts, p, solution.slip)
+    a = mass.backward(mass.r * contacts.pushed(p, kick + sparse_product(of_rows.Y, of_friction))) / h
 
     def entered(_: Any, number: Any, axes: Any, p: Any) -> dict[str, Any]:
         return {"rows": (axes.T @ p / h)[None], "to": np.array([number])}

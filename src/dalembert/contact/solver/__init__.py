@@ -5,6 +5,7 @@ Read in this order:
     row_laws, cones                       the law of one impulse; the law of one contact with friction
     impulses → iteration                  all at once: what is solved, and the sweeps and Newton steps that solve it
     cold_start, dry_friction              the same where nothing is known of a step before; of dry friction alone
+    written                               few contacts as one problem, by contact
 
 and then, for many contacts, loops whose code is emitted once:
 
@@ -17,16 +18,17 @@ and then, for many contacts, loops whose code is emitted once:
 """
 
 from .arrays import largest_size
-from .bodies import BodyProblem, solved_bodies
+from .bodies import BodyProblem
 from .cold_start import impulses_from_rest
 from .colours import coloured, ordered
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
-from .impulses import Carrier, Moment, Rows, constraint_impulses
+from .impulses import Carrier, Rows, constraint_impulses
 from .iteration import ConstraintImpulses
 from .kinds import Contacts, LinkContacts, PairContacts, link_rows
-from .looped import LoopedContacts, looped_impulses
+from .looped import LoopedContacts, LoopedProblem
 from .row_laws import ANY, Law, row_impulse
+from .written import WrittenProblem
 
 __all__ = [
     "ANY",
@@ -38,18 +40,17 @@ __all__ = [
     "Law",
     "LinkContacts",
     "LoopedContacts",
-    "Moment",
+    "LoopedProblem",
     "PairContacts",
     "Rows",
+    "WrittenProblem",
     "coloured",
     "constraint_impulses",
     "contact_error",
     "impulses_from_rest",
     "largest_size",
     "link_rows",
-    "looped_impulses",
     "ordered",
     "row_impulse",
-    "solved_bodies",
     "with_dry_friction",
 ]

@@ -29,13 +29,13 @@ def total(x: np.ndarray, count: Any) -> Any:
     ]
 
 
-def largest_size(x: np.ndarray, count: Any) -> Any:
+def largest_size(x: np.ndarray, count: Any, unroll: bool = False) -> Any:
     """The largest size of a number in the first `count` rows of x (k, m) or numbers x (k,)."""
 
     def step(_: Any, most: Any, x: Any) -> dict[str, Any]:
         return {"most": reduce(maximum, [most, *absolute(np.ravel(x))])}
 
-    return visit(step, {"x": x}, NOTHING, carry={"most": 0.0}, count=count)["most"]
+    return visit(step, {"x": x}, NOTHING, carry={"most": 0.0}, count=count, unroll=unroll)["most"]
 
 
 def chosen(condition: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -158,6 +158,14 @@ class BodyProblem(Problem):
         rows = self.rows.carrier.X.T @ self.of_joints(x) if len(self.rows.c) else np.zeros(0)
         return self.joined([kind.velocities(table) for kind in self.kinds], rows)
 
+    def responses(self, p: np.ndarray) -> np.ndarray:
+        """G p: velocities that impulses make."""
+        return self.along(self.pushed(p))
+
+    def impulses(self, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any) -> ConstraintImpulses:
+        """All impulses on their laws, from (p, slip) on."""
+        return solved_bodies(self, start, tolerance, finer)
+
     # ---- in turn
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:

@@ -17,10 +17,11 @@ from dalembert.linear.zeros import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, scan, where
 
+from .arrays import by_contact, flat
 from .cones import Block, contact_block, contact_impulse, yielding_contact
-from .impulses import Carrier, Rows, chosen_contact
+from .impulses import Rows, chosen_contact
 from .iteration import ConstraintImpulses, Problem, Yielding, solved_problem
-from .row_laws import Law, moment_law, row_impulse
+from .row_laws import moment_law, row_impulse
 
 
 class LoopedContacts(NamedTuple):
@@ -50,27 +51,8 @@ class LoopedContacts(NamedTuple):
         return map(lambda X: {"u": X @ w}, {"X": self.X}, self.count)["u"]
 
 
-def looped_impulses(
-    contacts: LoopedContacts,
-    carrier: Carrier,
-    c: np.ndarray,
-    laws: Sequence[Law],
-    start: tuple[np.ndarray, np.ndarray],
-    tolerance: Any,
-    give: np.ndarray,
-    finer: Any = None,
-) -> ConstraintImpulses:
-    """Solve as `constraint_impulses` does; carrier, c, laws, give: of further rows.
-
-    p and start: contacts (3 each), their moments (m each), further rows.
-    """
-    problem = _LoopedProblem(contacts, Rows(carrier, c, laws, give))
-    solution = solved_problem(problem, (problem.by_number(start[0]), start[1]), tolerance, finer)
-    return solution._replace(p=problem.by_contact(solution.p))
-
-
-class _LoopedProblem(Problem):
-    """Contacts in loops, then rows one by one. Impulses are by number: the normals of all contacts, then …; rows."""
+class LoopedProblem(Problem):
+    """Contacts in loops, then rows one by one. Impulses: of contacts (see `flat`), then of rows."""
 
     def __init__(self, contacts: LoopedContacts, rows: Rows) -> None:
         self.contacts, self.rows, self.M = contacts, rows, rows.carrier.M
@@ -84,24 +66,31 @@ class _LoopedProblem(Problem):
         if self.width > 3:
             self.laws |= {"levers": contacts.levers}
 
-    def by_number(self, p: np.ndarray) -> np.ndarray:
-        """Impulses that are by contact, those of moments behind, in the order of this problem."""
-        k, end = self.k, self.width * self.k
-        numbers = [p[: 3 * k].reshape(k, 3), p[3 * k : end].reshape(k, self.width - 3)]
-        return np.concatenate([np.concatenate(numbers, axis=1).T.ravel(), p[end:]])
+    def joined(self, parts: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        """Impulses or velocities of contacts (k, 3 + m) and of rows in the order of the problem."""
+        return np.concatenate([flat(parts[0]), rows])
 
-    def by_contact(self, p: np.ndarray) -> np.ndarray:
+    def split(self, p: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """The reverse."""
         each, rows = self._split(p)
-        return np.concatenate([each[:, :3].ravel(), each[:, 3:].ravel(), rows])
+        return [each], rows
 
     def _split(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(k, 3 + m) of contacts, and of rows."""
         end = self.width * self.k
-        return p[:end].reshape(self.width, self.k).T, p[end:]
+        return by_contact(p[:end], self.width), p[end:]
 
     def _joined(self, each: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return np.concatenate([each.T.ravel(), rows])
+        return np.concatenate([flat(each), rows])
+
+    def responses(self, p: np.ndarray) -> np.ndarray:
+        """G p: velocities that impulses make."""
+        w = self.pushed(p)
+        return self._joined(self.contacts.responses(w), sparse_product(self.rows.carrier.X.T, w))
+
+    def impulses(self, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any) -> ConstraintImpulses:
+        """All impulses on their laws, from (p, slip) on."""
+        return solved_problem(self, start, tolerance, finer)
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w = Y p of all contacts and rows."""

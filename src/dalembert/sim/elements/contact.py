@@ -144,11 +144,6 @@ class RigidContact(Element):
         return any(map(np.isfinite, self.thin))
 
     @property
-    def moments(self) -> tuple[tuple[int, int], ...]:
-        """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
-        return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
-
-    @property
     def turning(self) -> tuple[int, ...]:
         """Axes about which some contact resists turning: 0 the normal, 1 and 2 the tangents."""
         return tuple(sorted(facts_of(self.patches).axes))
@@ -172,13 +167,6 @@ class RigidContact(Element):
         return (*settings, self.growth, *facts_of(self.patches).determinants)
 
     @property
-    def turned_count(self) -> int:
-        """Moments of friction about axes; in slots every contact has those that one of them has."""
-        if not self.slots and not self.scene_room:
-            return len(self.moments)
-        return self.places * len(self.turning)
-
-    @property
     def places(self) -> int:
         """Contacts that it remembers."""
         return self.scene_room or self.remembered or len(self.names)
@@ -193,7 +181,7 @@ class RigidContact(Element):
         """Sizes of the parts of its memory that are arrays."""
         k = self.places
         bouncing, numbered = self.bounces, bool(self.slots or self.scene_room)
-        return 3 * k, self.turned_count, self.rows, k, 3 * k, k * bouncing, k * numbered, 3 * k * self.keeps_normals
+        return 3 * k, k * len(self.turning), self.rows, k, 3 * k, k * bouncing, k * numbered, 3 * k * self.keeps_normals
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""

@@ -146,11 +146,8 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     u[..., 1:] -= memory.held.reshape(len(t), k, 3)[..., 1:]  # at which those that roll are at rest in the mean
     velocity = np.einsum("tkij,tki->tkj", axes, u)
     turned = np.zeros((len(t), k, 3))
-    if element.slots:
-        turned[..., element.turning] = memory.turned.reshape(len(t), k, -1) if element.turning else 0.0
-    else:
-        for column, (contact, axis) in enumerate(element.moments):
-            turned[:, contact, axis] = memory.turned[:, column]
+    if element.turning:
+        turned[..., element.turning] = memory.turned.reshape(len(t), k, -1)
     return Contacts(
         element.names,
         bodies_of(system.model, element.patches),

@@ -20,10 +20,13 @@ A time step with impulses instead of events:
     drift, impulses                motion without forces; rows that come and go put on their laws at the end of a step
     contact_step                   rigid contact: half a drift, all impulses at once, half a drift
     divided                        the sum of the pushes of a step that is divided into parts
-    contact_problem, one_contact   what impulses move; what the laws ask of one contact
+    bodies, one_contact            what impulses move; what the laws ask of one contact
+    contact_table                  contacts of one kind: columns of these laws, and what a solution says about them
+    contact_problem                impulses on all of them, with rebounds; the memory, heat and counts of a step
     turning                        bodies that turn too far in a step for it to follow them
-    each_contact                   few candidates, each with its own place
-    gathered_contacts → limbs, slotted_contacts     many: those of limbs alone, or those that are near in slots
+    joint_contacts                 contacts as rows of all joints: few, written out, or in slots, looped over
+    each_contact                   a step on all candidates, where these are few
+    gathered_contacts → limbs      a step on those that are near; before that, on those of limbs alone
     paired_contacts                links that may touch each other in very many pairs
     crowd_step → crowd_contacts    loose bodies, alone or among robots: all at once; the contacts of one kind
     loose_bodies, links            the bodies that are looped over; the others

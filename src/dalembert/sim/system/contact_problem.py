@@ -3,110 +3,37 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.contact.gathering import points
-from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses
-from dalembert.dynamics import algorithms
+from dalembert.contact.solver import ANY, ConstraintImpulses
+from dalembert.contact.solver import Rows as SolverRows
 from dalembert.dynamics.algorithms import poses
 from dalembert.dynamics.algorithms.free_bodies import drifts
-from dalembert.dynamics.algorithms.gather import gathered
-from dalembert.dynamics.algorithms.passive import dissipation
-from dalembert.linear import factor, is_zero, nonzeros, sparse_product
+from dalembert.linear import is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import branch, clip, logical_and, logical_or, maximum, repeat, sqrt, where
-from dalembert.model.aligned import AlignedFrames
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
-from .drift import drifted, still
-from .impulses import RECOVERED, Loops, opened, row_laws
+from .bodies import Bodies
+from .drift import drifted
+from .impulses import RECOVERED, opened, row_laws
 from .turning import Turned
 
 if TYPE_CHECKING:
-    from dalembert.dynamics.algorithms import ServoStep
-
-    from .constraints import Rows
+    from .contact_table import ContactTable
     from .loose_bodies import Moving
     from .system import Applied, System
 
 ROUNDING = 1e-10  # of the energies that impulses exchange: a gain that is none
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
-FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
+FINEST = 1e-4  # see `ContactImpulses.finest`
 AGAIN = 5.0  # times that where the step before needed one pass
-
-
-class Bodies:
-    """Inertia that impulses move at the middle of a step: with damping, springs, servos at its end, and loops.
-
-    frames: those of the bodies in which the equations of motion are written; q (nq,): coordinates there. servos: what
-    servos add to forces and inertia, or None; rows: of all constraints; loops: those that always hold.
-    """
-
-    def __init__(
-        self, system: System, frames: AlignedFrames, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-    ) -> None:
-        self.frames, self.model, self.h, model = frames, frames.model, h, frames.model
-        self.q = self._coordinates(q)
-        self.damping = gathered(model, [b.joint.damping for b in model.bodies])
-        stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
-        self.M = algorithms.mass_matrix(model, self.q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
-        self.servos = self._servo_step(system, t, q, e, u)
-        if self.servos is not None:
-            self.M = self.M + self.servos.inertia
-        self.mass, always = factor(self.M, range(model.nv)[::-1]), system.permanent_count
-        self.rows = self._rows(system, t, q, e)
-        self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
-        self.loops: Loops | None = None
-        if always:
-            self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
-
-    def _coordinates(self, q: np.ndarray) -> np.ndarray:
-        return self.frames.coordinates(q)
-
-    def _servo_step(self, system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> ServoStep | None:
-        return system.servo_step(t, self.h, q, e, u, self.M)
-
-    def _rows(self, system: System, t: Any, q: np.ndarray, e: np.ndarray) -> Rows:
-        return system.constraint_rows(t, q, system.layout.velocity(e), system.layout.states(e))
-
-    def kick(self, v: np.ndarray, applied: Applied) -> np.ndarray:
-        """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle.
-
-        They are c(v + δ) − c(δ), to second order, with half the change δ that the kick alone makes: at rest there are
-        none, whatever the impulses take back of that change. Since c is quadratic, that is c(v) and a force that is
-        linear in δ.
-        """
-        model, q, forces = self.model.without("damping"), self.q, applied.forces - self.damping * v
-        wrenches = {body: self.frames.wrench(body, F) for body, F in applied.wrenches.items()}
-        if self.servos is not None:
-            forces = forces + self.servos.force
-        slow = still(model, v)
-        kick = self.mass.forward(self.h * (forces - algorithms.bias(model, q, slow, wrenches)))
-        if self.loops is not None:
-            kick = self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
-        half = still(model, 0.5 * self.change(kick))
-        later = algorithms.velocity_product_force(model, q, slow, half)
-        later = later + dissipation(model, slow + half) - dissipation(model, slow)  # smooth friction
-        more = self.mass.forward(self.h * later)
-        return kick - (more if self.loops is None else self.loops.freed(more))
-
-    def kinetic_energy(self, v: np.ndarray) -> Any:
-        """Kinetic energy of velocities v (nv,) [J]."""
-        return 0.5 * (v @ sparse_product(self.M, v))
-
-    def change(self, kick: np.ndarray) -> np.ndarray:
-        """The change of velocities (nv,) that a kick makes."""
-        return self.mass.backward(self.mass.r * kick)
-
-    def carrier(self, J: np.ndarray) -> Carrier:
-        """How impulses along rows J (n, nv) move them."""
-        carrier = Carrier.bodies(self.M, self.mass, J)
-        return carrier if self.loops is None else Carrier.reduced(self.loops.freed(carrier.Y), self.mass.r)
 
 
 class Middle(NamedTuple):
@@ -189,7 +116,7 @@ class ContactStep(ABC):
         """The state before impulses."""
 
     @abstractmethod
-    def problem(self, at: Situated) -> ContactProblem:
+    def problem(self, at: Situated) -> ContactImpulses:
         """The problem there."""
 
     def rebounds(self, memory: Memory) -> Any:
@@ -199,32 +126,10 @@ class ContactStep(ABC):
         return reduce(logical_or, leaving)
 
 
-class ContactProblem(ABC):
-    """The problem that a step solves."""
-
-    @abstractmethod
-    def solved(self) -> Solved:
-        """All impulses on their laws."""
-
-    @abstractmethod
-    def velocity(self, w: np.ndarray) -> np.ndarray:
-        """v (nv,) at the end of the step; w: as of `Solved`."""
-
-    def joints_after(self, w: np.ndarray) -> np.ndarray:
-        """Velocities of joints at the end of the step, at which their forces of inertia are asked for."""
-        return self.velocity(w)
-
-    @abstractmethod
-    def displacement(self, w: np.ndarray) -> np.ndarray | None:
-        """How the system is moved beside its velocities (nv,): joints back on their constraints; None: not at all."""
-
-    @abstractmethod
-    def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
-        """The change of each account of the ledger in the step [J]."""
-
-
-class ContactImpulses(ContactProblem):
+class ContactImpulses(ABC):
     """Contacts of what joints carry. Rows that always hold are eliminated; those that come and go are solved for."""
+
+    finest = FINEST  # of the tolerance: the least that is asked for, of bodies at rest
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
         self.system, self.element, self.at, self.h, self.v, self.bodies = system, element, at, at.h, at.v, at.bodies
@@ -239,10 +144,84 @@ class ContactImpulses(ContactProblem):
         self.row_give = self.bodies.compliance[always:] / (self.h * self.h)
         self.measures = at.measures or bool(system.layout.nw)
 
-    def finer_tolerance(self, before: np.ndarray) -> Any:
-        """The `finer_tolerance` where neither contacts nor coordinates move. before: of all contacts."""
-        motion = reduce(maximum, [absolute(x) for x in [*before, *self.v]])
-        return finer_tolerance(self.element.contact.tolerance, motion, self.at.memory.passes)
+    @abstractmethod
+    def solved(self) -> Solved:
+        """All impulses on their laws."""
+
+    @cached_property
+    def joint_rows(self) -> SolverRows:
+        """Rows that come and go, as the solver takes them."""
+        return SolverRows(self.row_carrier, self.row_free, self.row_laws, self.row_give)
+
+    @cached_property
+    def bodies_of_candidates(self) -> np.ndarray:
+        """(n, 2): numbers of both bodies of each candidate."""
+        return np.array([(patch.first, patch.second) for patch in self.element.patches for _ in patch.names], float)
+
+    def solution(self, tables: Sequence[ContactTable], problem_of: Callable[[bool], Any]) -> Solved:
+        """All impulses on their laws; problem_of: the problem of the solver, with rebounds or without."""
+        contact, memory, problem = self.element.contact, self.at.memory, problem_of(True)
+        motion = [table.largest("before") for table in tables] + [absolute(x) for x in [*self.row_before, *self.v]]
+        finer = finer_tolerance(contact.tolerance, reduce(maximum, motion), memory.passes, self.finest)
+
+        def joined(name: str, rows: np.ndarray) -> np.ndarray:
+            return problem.joined([table.columns[name] for table in tables], rows)
+
+        def impulses(bouncing: bool) -> ConstraintImpulses:
+            here = problem if bouncing else problem_of(False)
+            return here.impulses((start, slip), contact.tolerance, finer)
+
+        start, slip = joined("p", memory.rows), np.concatenate([table.columns["slip"] for table in tables])
+        if not self.element.bounces:
+            return self._result(tables, problem, impulses(True), 0.0)
+        before, free = joined("meets", self.row_meets), joined("free", self.row_free)
+        solution, left = without_gain(impulses, before, free, problem.responses, memory.owed)
+        parts, rows = problem.split(solution.p)
+        stopped = [table.stopped(p) for table, p in zip(tables, parts, strict=True)]
+        changes, _ = problem.split(problem.responses(solution.p))
+        by_stops, _ = problem.split(problem.responses(problem.joined(stopped, 0.0 * rows)))
+        for table, *numbers in zip(tables, parts, by_stops, changes, strict=True):
+            table.wait(*numbers)
+        return self._result(tables, problem, solution, left)
+
+    def _result(self, tables: Sequence[ContactTable], problem: Any, solution: ConstraintImpulses, left: Any) -> Solved:
+        """What the impulses change, and what the step remembers; left: energy of rebounds that is not given back."""
+        memory, owed, lost, kept = self.at.memory, 0.0, np.zeros(3), []
+        w, (parts, rows) = self.moved(problem.pushed(solution.p)), problem.split(solution.p)
+        slips = np.split(solution.slip, np.cumsum([len(p) for p in parts])[:-1])
+        measured = self.element.bounces or self.measures
+        changes = problem.split(problem.responses(solution.p))[0] if measured else parts
+        for table, p, slip, du in zip(tables, parts, slips, changes, strict=True):
+            if self.element.bounces:
+                owed = owed + table.owed(p, du, left - owed)
+            if self.measures:
+                lost = lost + table.lost(p, du)
+            kept.append(table.remembered(p, slip))
+        arrays = {name: np.concatenate([each[name].ravel() for each in kept]) for name in kept[0]}
+        missed = reduce(maximum, [table.missed() for table in tables])
+        numbered = bool(self.element.slots or self.element.scene_room)
+        after = Memory(
+            contacts=arrays["p"],
+            turned=arrays["turned"],
+            rows=rows,
+            slip=arrays["slip"],
+            held=arrays["held"],
+            approach=arrays["waits"],
+            numbers=arrays["one_more"] if numbered else np.zeros(0),
+            normals=arrays["normals"],
+            owed=owed,
+            crowded=memory.crowded,
+            **counts(memory, solution, missed, self.turned(tables, w, parts)),
+        )
+        return Solved(w, after, *lost)
+
+    def moved(self, pushed: np.ndarray) -> np.ndarray:
+        """w of a `Solved`, from what impulses move in the coordinates of the solver."""
+        return pushed
+
+    @abstractmethod
+    def turned(self, tables: Sequence[ContactTable], w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
+        """Find what turns too far for the step to follow it; p: impulses of the contacts of each table."""
 
     def gaps_ahead(self, meets: Any) -> np.ndarray:
         """(n,): the gap of each candidate after a step h along the path of the joints, without impulses [m].
@@ -260,8 +239,12 @@ class ContactImpulses(ContactProblem):
         return branch(meets, along, unknown)["gap"]
 
     def velocity(self, w: np.ndarray) -> np.ndarray:
-        """v (nv,) at the end of the step."""
+        """v (nv,) at the end of the step; w: as of `Solved`."""
         return self.v + self.bodies.change(self.kick + w)
+
+    def joints_after(self, w: np.ndarray) -> np.ndarray:
+        """Velocities of joints at the end of the step, at which their forces of inertia are asked for."""
+        return self.velocity(w)
 
     def displacement(self, w: np.ndarray) -> np.ndarray | None:
         """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
@@ -337,7 +320,7 @@ def counts(before: Memory, solution: ConstraintImpulses, passed: Any, turned: Tu
     }
 
 
-def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float = FINEST) -> Any:
+def finer_tolerance(tolerance: float, motion: Any, passes: Any, finest: float) -> Any:
     """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
 
     After a time step that took several passes it is less, so that the error which these took back is not left with its

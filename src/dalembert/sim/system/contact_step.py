@@ -30,10 +30,9 @@ from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
 
 from ..elements.contact import RigidContact
+from .bodies import Bodies
 from .contact_problem import (
-    Bodies,
     ContactImpulses,
-    ContactProblem,
     ContactStep,
     Middle,
     Situated,
@@ -44,7 +43,7 @@ from .crowd_contacts import SIZE
 from .crowd_step import CrowdStep
 from .divided import pushes, summed, with_pushes
 from .drift import drifted
-from .each_contact import EachContact, every_candidate
+from .each_contact import EachImpulses
 from .gathered_contacts import GatheredImpulses
 from .paired_contacts import PairedImpulses
 
@@ -152,10 +151,10 @@ class JointsStep(ContactStep):
             return PairedImpulses(self.system, self.element, at)
         if self.element.slots:
             return GatheredImpulses(self.system, self.element, at)
-        return EachContact(self.system, self.element, at, every_candidate(self.element, at))
+        return EachImpulses(self.system, self.element, at)
 
 
-def _solved(problem: ContactProblem) -> dict[str, Any]:
+def _solved(problem: ContactImpulses) -> dict[str, Any]:
     """The numbers of the solution, and velocities after it: v1 (nv,) of the system, joints (n,) of what they carry."""
     solved = problem.solved()
     return solved.numbers() | {"v1": problem.velocity(solved.w), "joints": problem.joints_after(solved.w)}

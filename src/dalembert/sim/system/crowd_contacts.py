@@ -1,12 +1,11 @@
 """Contacts in slots, in every state others, over which a step loops: so the code does not grow with their number.
 
-Contacts of one kind are a table: of loose bodies with each other and with what is fixed, or of links. What the laws ask
-of one contact, and what a solution says about it, is written once.
+Contacts of one kind are a `ContactTable`: of loose bodies with each other and with what is fixed, or of links.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,24 +16,20 @@ from dalembert.contact.scene import Scene, Touching
 from dalembert.contact.solver import Contacts, LinkContacts, PairContacts, link_rows
 from dalembert.contact.solver.arrays import NOTHING
 from dalembert.linear import nonzeros
-from dalembert.math import clip, logical_and, lookup, maximum, sqrt, take, visit, where
+from dalembert.math import logical_and, lookup, maximum, sqrt, take, visit, where
 from dalembert.math import map as mapped
 
 from ..elements.contact import Memory, RigidContact
+from .contact_table import ContactTable
 from .loose_bodies import Side
 from .meeting import places_where_they_meet
 from .one_contact import (
     Asked,
     Last,
     Meeting,
-    braking,
     mobility,
     pushed_alone,
-    recovered,
-    stopped_approach,
-    stopped_impulse,
 )
-from .turning import Nearby, Turned, turned_too_far
 
 if TYPE_CHECKING:
     from .contact_problem import Situated
@@ -44,25 +39,19 @@ SIZE = 6  # velocities of a row
 SIDE = "levers", "turns", "light", "spins"  # columns of a contact, of each of its two bodies
 
 
-class CrowdContacts(ABC):
-    """Contacts of one kind in slots; `ask` says what the laws ask of them.
-
-    columns: arrays (k, …) by name, also of what the solver takes.
-    """
-
-    columns: dict[str, np.ndarray]
+class CrowdContacts(ContactTable):
+    """Contacts of one kind in slots, of what a scene finds near; `ask` computes their columns."""
 
     def __init__(self, element: RigidContact, at: Situated, memory: Memory, touching: Touching) -> None:
+        super().__init__(element, at, touching, touching.count, len(touching.number))
         assert at.loose is not None
-        self.element, self.at, self.moving, self.memory, self.touching = element, at, at.loose, memory, touching
-        self.about, self.bounces, self.h = element.turning, element.bounces, at.h
+        self.moving, self.touching = at.loose, touching
         known = memory.numbers, len(element.names), memory.by_place()
         self.last = known_before(touching.number, touching.count, *known)
 
     def ask(self, times: np.ndarray) -> None:
         """Compute what the laws ask of all contacts; times (n,): when bodies meet, see `meeting_times`."""
         self.columns = self._columns(times)
-        self.columns.setdefault("meets", self.columns["before"])
 
     @abstractmethod
     def _columns(self, times: np.ndarray) -> dict[str, np.ndarray]:
@@ -72,6 +61,10 @@ class CrowdContacts(ABC):
     def contacts(self, bouncing: bool, joints: int) -> Contacts:
         """The contacts as the solver takes them, with as many rows of joints before those of loose bodies."""
 
+    def bodies(self) -> np.ndarray:
+        """Numbers of both bodies of each contact (k, 2)."""
+        return self.touching.bodies
+
     def _solver_columns(self, kind: type[Contacts], bouncing: bool) -> dict[str, Any]:
         columns = {name: self.columns[name] for name in (*kind.motions, "c", "mu", "reach")}
         return columns if bouncing or not self.bounces else columns | {"c": self.columns["c_plain"]}
@@ -80,63 +73,6 @@ class CrowdContacts(ABC):
         at = self.touching
         items: dict[str, Any] = {"number": at.number, "gap": at.gap, "position": at.position, "normal": at.normal}
         return items | {"aside": at.aside, "last": self.last}
-
-    def _begin(self, number: Any, last: Last) -> dict[str, Any]:
-        """For one contact: from where the iteration starts, and the approach that has waited for its rebound."""
-        waited = {"waited": last.approach[0]} if self.bounces else {}
-        return {"p": np.concatenate([last.p, last.turned]), "slip": last.slip, "one_more": number + 1.0, **waited}
-
-    # ---- what a solution says about them; p (k, 3 + m): impulses, changes (k, 3 + m): of velocities by these
-
-    @property
-    def normals(self) -> np.ndarray:
-        """(3 k,) of all contacts, where these are reported."""
-        return self.touching.normal.ravel() if self.element.keeps_normals else np.zeros(0)
-
-    def turned(self, table: np.ndarray, p: np.ndarray) -> Turned:
-        """Find what turns too far for the step to follow it; table: `Turning.rows`."""
-        at, thin = self.touching, self.element.thin
-        thick = mapped(lambda k: {"thin": number_of(thin, k)}, {"k": at.number}, at.count)["thin"]
-        contacts = Nearby(at.bodies, at.normal, at.position, at.gap, p[:, 0], thick)
-        return turned_too_far(self.h, table, contacts, at.count)
-
-    def stopped(self, p: np.ndarray) -> np.ndarray:
-        """The impulses (k, 3 + m) that stop contacts without a rebound."""
-        items = {"p": p, "stops": self.columns["stops"]}
-        return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, items, self.touching.count)["p"]
-
-    def wait(self, p: np.ndarray, stopped: np.ndarray, changes: np.ndarray) -> None:
-        """Remember squares of the speeds of approaches that wait; stopped: changes of velocities by `stopped`."""
-
-        def step(waits: Any, stops: Any, before: Any, free: Any, p: Any, by_stops: Any, du: Any) -> dict[str, Any]:
-            motion = by_stops[0], before[0], free[0] + du[0]
-            return {"waits": np.array([stopped_approach(self.element.contact, stops, p[0], waits[0], *motion)])}
-
-        items = {name: self.columns[name] for name in ("waits", "stops", "before", "free")}
-        items |= {"p": p, "by_stops": stopped, "du": changes}
-        self.columns["waits"] = mapped(step, items, self.touching.count)["waits"]
-
-    def owed(self, p: np.ndarray, changes: np.ndarray, left: Any) -> Any:
-        """The energy that approaches which wait for their rebounds have lost, at most what is left of all [J]."""
-
-        def step(_: Any, taken: Any, waits: Any, waited: Any, before: Any, free: Any, p: Any, du: Any) -> Any:
-            return {"taken": taken + braking(waits[0], waited, p[0], before[0], free[0] + du[0])}
-
-        items = {name: self.columns[name] for name in ("waits", "waited", "before", "free")} | {"p": p, "du": changes}
-        taken = visit(step, items, NOTHING, carry={"taken": 0.0}, count=self.touching.count)["taken"]
-        return clip(taken, 0.0, maximum(left, 0.0))
-
-    def lost(self, p: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """The heat of impacts and of friction, and the work of recovery, of all contacts (3,) [J]."""
-
-        def step(_: Any, sums: Any, gap: Any, meets: Any, free: Any, p: Any, du: Any) -> dict[str, Any]:
-            lost = -0.5 * p * (meets + free + du)
-            lifted = recovered(lost[0], gap)
-            return {"sums": sums + np.array([lost[0] + lifted, sum(lost[1:]), lifted])}
-
-        items = {"gap": self.touching.gap, "meets": self.columns["meets"], "free": self.columns["free"]}
-        items |= {"p": p, "du": changes}
-        return visit(step, items, NOTHING, carry={"sums": np.zeros(3)}, count=self.touching.count)["sums"]
 
 
 class LooseContacts(CrowdContacts):
@@ -165,7 +101,7 @@ class LooseContacts(CrowdContacts):
 
     def _columns(self, times: np.ndarray) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
-        asked, meet = Asked(self.element, self.h, self.memory, self.about), bool(nonzeros(times).any())
+        asked, meet = Asked(self.element, self.h, self.at.memory, self.about), bool(nonzeros(times).any())
 
         def one(
             rows: Any,
@@ -188,9 +124,10 @@ class LooseContacts(CrowdContacts):
             before, kick = a.before - b.before, a.kick - b.kick
             last, thin = Last(**last), number_of(self.element.thin, number)
             alone, meeting = pushed_alone([pushing]), Meeting(there, later)
-            columns = asked.columns(law, gap, before, before + kick, last, alone, thin=thin, meeting=meeting)
+            holds = asked.held(gap, before, last, alone, meeting=meeting)
+            columns = asked.columns(law, gap, before, before + kick, last, *holds, thin, meeting=meeting)
             sides = {f"{name}_{x}": getattr(side, name) for x, side in (("a", a), ("b", b)) for name in SIDE}
-            return columns | self._begin(number, last) | sides | {"axes": axes}
+            return columns | sides | {"axes": axes, "one_more": number + 1.0}
 
         items = self._items() | {"pushing": self._pushing(self.last["p"][:, 0])}
         if meet:
@@ -226,7 +163,7 @@ class LinkedContacts(CrowdContacts):
     def _columns(self, times: np.ndarray) -> dict[str, np.ndarray]:
         """All that the problem needs of contacts."""
         about, n, none, count = self.about, float(self.loose_count), float(len(self.signs) - 1), self.touching.count
-        asked = Asked(self.element, self.h, self.memory, about, self.at.recovers)
+        asked = Asked(self.element, self.h, self.at.memory, about, self.at.recovers)
         alone = pushed_alone([self._pushing()])
 
         def loose_side(bodies: Any) -> dict[str, Any]:
@@ -248,9 +185,10 @@ class LinkedContacts(CrowdContacts):
             J, Y = (sign * x for x in _loose_rows(side, axes, about))
             both = (np.concatenate([x[:, :3], y[:3].T]) for x, y in ((carrier.X, J), (carrier.Y, Y)))
             last, thin = Last(**last), number_of(self.element.thin, number)
-            columns = asked.columns(law, gap, before, free, last, alone, mobility(*both), jump, thin=thin)
+            holds = asked.held(gap, before, last, alone, mobility(*both))
+            columns = asked.columns(law, gap, before, free, last, *holds, thin, jump)
             rows = {"J": J, "Y": Y, "B": whitened(carrier.Y.T, self.links.mass.r)}
-            return columns | self._begin(number, last) | rows
+            return columns | rows | {"one_more": number + 1.0}
 
         sides = visit(lambda _, bodies: loose_side(bodies), {"bodies": self.touching.bodies}, NOTHING, count=count)
         self.loose = sides["at"]

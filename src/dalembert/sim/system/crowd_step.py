@@ -16,23 +16,13 @@ import numpy as np
 
 from dalembert.contact.bounds import body_radius
 from dalembert.contact.gathering import Motions
-from dalembert.contact.solver import BodyProblem, Carrier, ConstraintImpulses, Rows, largest_size, solved_bodies
+from dalembert.contact.solver import BodyProblem, Carrier, Rows
 from dalembert.dynamics.algorithms import poses
-from dalembert.math import abs as absolute
 from dalembert.math import logical_or, maximum, sqrt, where
 from dalembert.spatial import cross
 
 from ..elements.contact import Memory, RigidContact
-from .contact_problem import (
-    ContactImpulses,
-    ContactStep,
-    Middle,
-    Situated,
-    Solved,
-    counts,
-    finer_tolerance,
-    without_gain,
-)
+from .contact_problem import ContactImpulses, ContactStep, Middle, Situated, Solved
 from .crowd_contacts import SIZE, CrowdContacts, LinkedContacts, LooseContacts
 from .drift import drifted
 from .links import Links, linked_model
@@ -42,6 +32,7 @@ from .paired_contacts import PlacedBodies
 from .turning import Turned, where_fast
 
 if TYPE_CHECKING:
+    from .contact_table import ContactTable
     from .system import Applied, System
 
 FINEST = 1e-6  # of the tolerance: the least that is asked for, of bodies at rest
@@ -89,6 +80,8 @@ class CrowdStep(ContactStep):
 class CrowdImpulses(ContactImpulses):
     """The problem of a step: contacts of loose bodies, then those of links, in slots, and rows of joints."""
 
+    finest = FINEST
+
     def __init__(self, step: CrowdStep, at: Situated) -> None:
         system, element, linked, loose, moving = step.system, step.element, step.linked, step.loose, at.loose
         assert moving is not None
@@ -119,76 +112,21 @@ class CrowdImpulses(ContactImpulses):
 
     def _problem(self, bouncing: bool) -> BodyProblem:
         kinds = [kind.contacts(bouncing, self.joints) for kind in self.kinds]
-        return BodyProblem(kinds, self._joint_rows(), self.moving.inertia)
-
-    def _joint_rows(self) -> Rows:
-        """Stops, friction and other rows of joints, in the coordinates of the table."""
-        Y = (self.row_carrier.Y.T * self.root).T
-        carrier = Carrier(np.eye(len(Y)), Y.T, Y, Y)
-        return Rows(carrier, self.row_free, self.row_laws, self.row_give)
-
-    def _columns(self, name: str) -> list[np.ndarray]:
-        return [kind.columns[name] for kind in self.kinds]
+        Y = (self.row_carrier.Y.T * self.root).T  # of rows of joints, in the coordinates of the table
+        rows = Rows(Carrier(np.eye(len(Y)), Y.T, Y, Y), self.row_free, self.row_laws, self.row_give)
+        return BodyProblem(kinds, rows, self.moving.inertia)
 
     def solved(self) -> Solved:
         """All impulses on their laws."""
-        contact, memory = self.element.contact, self.at.memory
-        motion = [largest_size(kind.columns["before"], kind.touching.count) for kind in self.kinds]
-        motion += [absolute(x) for x in self.v]
-        finer = finer_tolerance(contact.tolerance, reduce(maximum, motion), memory.passes, FINEST)
-        problem = self._problem(True)
-        start = problem.joined(self._columns("p"), memory.rows), np.concatenate(self._columns("slip"))
-
-        def impulses(bouncing: bool) -> ConstraintImpulses:
-            return solved_bodies(problem if bouncing else self._problem(False), start, contact.tolerance, finer)
-
-        def responded(p: np.ndarray) -> np.ndarray:
-            return problem.along(problem.pushed(p))
-
-        if not self.element.bounces:
-            return self._result(problem, impulses(True), 0.0)
-        before = problem.joined(self._columns("meets"), self.row_meets)
-        free = problem.joined(self._columns("free"), self.row_free)
-        solution, left = without_gain(impulses, before, free, responded, memory.owed)
-        parts, rows = problem.split(solution.p)
-        stopped = [kind.stopped(p) for kind, p in zip(self.kinds, parts, strict=True)]
-        changes, _ = problem.split(responded(solution.p))
-        by_stops, _ = problem.split(responded(problem.joined(stopped, 0.0 * rows)))
-        for kind, *numbers in zip(self.kinds, parts, by_stops, changes, strict=True):
-            kind.wait(*numbers)
-        return self._result(problem, solution, left)
-
-    def _result(self, problem: BodyProblem, solution: ConstraintImpulses, left: Any) -> Solved:
-        """The changes of velocities of loose bodies, and what the step remembers."""
-        pushed = problem.pushed(solution.p)
-        w = np.concatenate([problem.of_joints(pushed) / self.root, pushed[SIZE * self.joints :]])
-        (parts, rows), slips = problem.split(solution.p), problem.by_kind(solution.slip)
-        lost, owed = np.zeros(3), 0.0
-        changes, _ = problem.split(problem.along(pushed))
-        for kind, p, du in zip(self.kinds, parts, changes, strict=True):
-            if self.element.bounces:
-                owed = owed + kind.owed(p, du, left - owed)
-            if self.measures:
-                lost = lost + kind.lost(p, du)
-        memory = self.at.memory
+        before, solved = self.at.memory, self.solution(self.kinds, self._problem)
         crowded = reduce(maximum, [where(kind.touching.lost > 0.0, 1.0, 0.0) for kind in self.kinds])
-        missed = [largest_size(kind.columns["passed"], kind.touching.count) for kind in self.kinds]
-        numbers = counts(memory, solution, reduce(maximum, missed), self._turned(w, parts))
-        numbers["unsettled"] = maximum(numbers["unsettled"], memory.unsettled + crowded)
-        after = Memory(
-            contacts=np.concatenate([p[:, :3].ravel() for p in parts]),
-            turned=np.concatenate([p[:, 3:].ravel() for p in parts]),
-            rows=rows,
-            slip=np.concatenate(slips),
-            held=np.concatenate([x.ravel() for x in self._columns("held")]),
-            approach=np.concatenate([x.ravel() for x in self._columns("waits")]),
-            numbers=np.concatenate(self._columns("one_more")),
-            normals=np.concatenate([kind.normals for kind in self.kinds]),
-            owed=owed,
-            crowded=memory.crowded + crowded,
-            **numbers,
-        )
-        return Solved(w, after, *lost)
+        unsettled = maximum(solved.memory.unsettled, before.unsettled + crowded)
+        memory = solved.memory._replace(unsettled=unsettled, crowded=before.crowded + crowded)
+        return solved._replace(memory=memory)
+
+    def moved(self, pushed: np.ndarray) -> np.ndarray:
+        """w of a `Solved`: that of joints, then the changes of velocities of loose bodies."""
+        return np.concatenate([pushed[: len(self.v)] / self.root, pushed[SIZE * self.joints :]])
 
     def joints_after(self, w: np.ndarray) -> np.ndarray:
         """Velocities of the links at the end of the step."""
@@ -211,8 +149,8 @@ class CrowdImpulses(ContactImpulses):
     def _loose_changes(self, w: np.ndarray) -> np.ndarray:
         return self.moving.changes(w[len(self.v) :].reshape(-1, SIZE))
 
-    def _turned(self, w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
-        """Find what turns too far for the step to follow it; p: impulses of contacts of each kind."""
+    def turned(self, tables: Sequence[ContactTable], w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
+        """Find what turns too far for the step to follow it."""
         twists, turning = self.motions.twists(self.joints_after(w)), self.step.loose.turning
         loose = MOTION.named(self.moving.motion)["before"] + self._loose_changes(w)
         of_links = [twists[body.index] for body in self.link_bodies]
@@ -223,7 +161,7 @@ class CrowdImpulses(ContactImpulses):
             places = zip(of_links, poses[len(loose) :], strict=True)
             origins = [twist[3:] + cross(twist[:3], x[9:] - self.motions.reference) for twist, x in places]
             table = turning.rows(poses, spins, np.concatenate([loose[:, :3], np.reshape(origins, (-1, 3))]))
-            kinds = zip(self.kinds, p, strict=True)
+            kinds = zip(tables, p, strict=True)
             return reduce(Turned.worse, [kind.turned(table, impulses) for kind, impulses in kinds])
 
         return where_fast(turning.most(self.h, spins), turning.followed, at_length)

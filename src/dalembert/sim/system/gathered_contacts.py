@@ -21,12 +21,14 @@ from dalembert.contact.clearance import Clearance, is_bounded
 from dalembert.contact.gathering import AHEAD, NEAR, Motions, Points, for_each, in_slots, points
 from dalembert.dynamics.algorithms import poses
 from dalembert.math import branch, logical_and, maximum, minimum, repeat, where
+from dalembert.spatial import Pose
 
 from ..elements.contact import RigidContact
-from .contact_problem import ContactImpulses, Situated, Solved
+from .contact_problem import Situated, Solved
+from .each_contact import JointImpulses
 from .impulses import RECOVERED
-from .limbs import LimbImpulses, Place, limbs_of, places_of, tips_of
-from .slotted_contacts import SlottedContacts
+from .joint_contacts import SlottedContacts
+from .limbs import Place, chosen, contacts_of_limbs, limbs_of, places_of, tips_of
 from .turning import FOLLOWED, Turning, most_turned
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ CLOSE = 1e-4  # [m] a height up to which a shape is taken to touch; where it doe
 ROUNDS = 4  # in which candidates that a step would pass through are added to those in slots
 
 
-class GatheredImpulses(ContactImpulses):
+class GatheredImpulses(JointImpulses):
     """Contacts in slots."""
 
     def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
@@ -47,6 +49,10 @@ class GatheredImpulses(ContactImpulses):
         self.X = poses(model, q)
         self.motions = Motions(model, self.X, q)
         self.bounces = element.bounces
+
+    def kinematics(self) -> tuple[Sequence[Pose], Motions]:
+        """Poses of all bodies, and how they move."""
+        return self.X, self.motions
 
     @cached_property
     def candidates(self) -> Points:
@@ -73,15 +79,12 @@ class GatheredImpulses(ContactImpulses):
         bounded = bool(self.feet) and all(map(is_bounded, others))
         return Clearance(others, self.X, self.motions) if bounded else None
 
-    @cached_property
-    def turning(self) -> Turning:
-        """Turning of all bodies."""
-        return Turning(self.bodies.model, self.bodies.model.bodies, self.element.patches)
-
     @property
     def _reach(self) -> np.ndarray:
         """(n,): of each candidate, how far its bodies reach that turn [m]."""
-        radius = np.array([*self.turning.facts["radius"], 0.0])  # the last one is that of the world
+        model = self.bodies.model
+        facts = Turning(model, model.bodies, self.element.patches).facts
+        radius = np.array([*facts["radius"], 0.0])  # the last one is that of the world
         return 2.0 * radius[self.gathering.bodies.astype(int)].sum(axis=1)
 
     @property
@@ -160,11 +163,11 @@ class GatheredImpulses(ContactImpulses):
 
         Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
         """
-        every, limbs = self.candidates, LimbImpulses(self.system, self.element, self.at, self.gathering, places)
+        every = self.candidates
         before = self.gathering.speeds(every, self.motions, self.v, candidates)
         depths = {k: every.gap[k] + self.h * speed for k, speed in zip(candidates, before, strict=True)}
-        numbers = limbs.chosen(depths)
-        solved = limbs.solved(numbers, every, self.motions)
+        numbers = chosen(places, depths)
+        solved = self.solution_on(contacts_of_limbs(self, places, numbers))
         without_place = dict.fromkeys(candidates, 1.0)
         for place, number in zip(places, numbers, strict=True):
             for k in place.members:
@@ -207,7 +210,7 @@ class GatheredImpulses(ContactImpulses):
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
         numbers, count = self.gathering.numbered(near, k)
-        solved = SlottedContacts(self, in_slots(self.candidates, numbers, count), count).solved()
+        solved = self.solution_on(SlottedContacts(self, in_slots(self.candidates, numbers, count), count))
         return solved, self._missed(near, solved.w), count
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -7,26 +7,24 @@ then be passed through, the step is solved with room for all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.contact.candidates import WORLD
-from dalembert.contact.gathering import Gathering, Motions, Points, known_before
+from dalembert.contact.gathering import Gathering, Points, Slot, known_before
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import is_zero
 from dalembert.math import branch, logical_and, logical_not, lookup, where
 from dalembert.model import Model
 from dalembert.model.geometry import Sphere
 
-from ..elements.contact import Memory, RigidContact
-from .contact_problem import Situated, Solved
-from .each_contact import EachContact, Touching
+from .joint_contacts import WrittenContacts
 
 if TYPE_CHECKING:
-    from .system import System
+    from .gathered_contacts import GatheredImpulses
 
 MOST = 8  # limbs that get places
 
@@ -77,93 +75,67 @@ def _root(model: Model, index: int) -> int | None:
     return index if model.bodies[index].parent >= 0 else None
 
 
-class LimbImpulses:
-    """The problem of a step with some contacts of each limb: those that are about to sink in deepest.
+def chosen(places: Sequence[Place], depths: Mapping[int, Any]) -> np.ndarray:
+    """(k,): the number of the candidate in each place; depths: of candidates by number, lowest where deepest."""
+    numbers = []
+    for place in places:
+        lowest: list[tuple[Any, Any]] = []  # depths with their numbers
+        for k in place.members:
+            depth, number = depths[k], float(k)
+            for i, (other, its_number) in enumerate(lowest):
+                deeper = depth < other
+                lowest[i] = where(deeper, depth, other), where(deeper, number, its_number)
+                depth, number = where(deeper, other, depth), where(deeper, its_number, number)
+            if len(lowest) <= place.rank:
+                lowest.append((depth, number))
+        numbers.append(lowest[-1][1])
+    return np.array(numbers)
 
-    It is that of all candidates where no other one would be passed through.
-    """
 
-    def __init__(
-        self, system: System, element: RigidContact, at: Situated, gathering: Gathering, places: list[Place]
-    ) -> None:
-        self.system, self.element, self.at, self.gathering, self.places = system, element, at, gathering, places
+class LimbContacts(WrittenContacts):
+    """Contacts of limbs with the ground, in places whose velocities are known beforehand."""
 
-    def chosen(self, depths: Mapping[int, Any]) -> np.ndarray:
-        """(k,): the number of the candidate in each place; depths: of candidates by number, lowest where deepest."""
-        numbers = []
-        for place in self.places:
-            lowest: list[tuple[Any, Any]] = []  # depths with their numbers
-            for k in place.members:
-                depth, number = depths[k], float(k)
-                for i, (other, its_number) in enumerate(lowest):
-                    deeper = depth < other
-                    lowest[i] = where(deeper, depth, other), where(deeper, number, its_number)
-                    depth, number = where(deeper, other, depth), where(deeper, its_number, number)
-                if len(lowest) <= place.rank:
-                    lowest.append((depth, number))
-            numbers.append(lowest[-1][1])
-        return np.array(numbers)
+    def thin(self, number: Any) -> Any:
+        """Thickness: they are of the ground."""
+        return np.inf
 
-    def solved(self, numbers: np.ndarray, points: Points, motions: Motions) -> Solved:
-        """With the candidates with numbers (k,) in places, and the memory for the next step as slots have it."""
-        gathering, turning, k = self.gathering, self.gathering.turning, len(self.places)
-        rows, gaps, normals = [], [], []
-        for (members, _), number in zip(self.places, numbers, strict=True):
-            at = Points(*(_selected(x, members, number) for x in points if x is not None))
-            axes = tangent_frame(at.normal)
-            rows.append(motions.rows(self._signs(members, number), axes, at.position, turning, at.aside))
-            gaps.append(at.gap)
-            normals.append(axes[0])
-        each = np.array(rows)
-        memory, nv = self.at.memory, self.system.model.nv
-        last = self._last(numbers)
-        touching = Touching(
-            np.array(gaps),
-            each[:, :3].reshape(-1, nv),
-            [gathering.law(number) for number in numbers],
-            [(i, axis) for i in range(k) for axis in turning],
-            each[:, 3:].reshape(-1, nv),
-            memory._replace(
-                contacts=last["p"].ravel(),
-                turned=last["turned"].ravel(),
-                slip=last["slip"],
-                held=last["held"].ravel(),
-                approach=last["approach"].ravel(),
-            ),
-            [np.inf] * k,  # they are of the ground
-            np.array(normals),  # where something turns too far, this solution is not taken
-            numbers=numbers,
-        )
-        solution = EachContact(self.system, self.element, self.at, touching).solved()
-        return solution._replace(memory=self._in_slots(solution.memory, numbers))
 
-    def _last(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Memory of the candidates with numbers (k,): most often each has been in the same place."""
-        memory, k = self.at.memory, len(self.places)
-        before, kept = memory.numbers[: max(self.element.slots, k)], memory.by_place()
-        same = [number + 1.0 == x for number, x in zip(numbers, before[:k], strict=True)]
-        begin = {
-            name: np.array([where(x, row, 0.0) for x, row in zip(same, kept[name], strict=False)]) for name in kept
-        }
+def contacts_of_limbs(problem: GatheredImpulses, places: Sequence[Place], numbers: np.ndarray) -> LimbContacts:
+    """The candidates with numbers (k,) in places."""
+    gathering, motions, turning = problem.gathering, problem.motions, problem.element.turning
+    rows, slots = [], []
+    for (members, _), number in zip(places, numbers, strict=True):
+        at = Points(*(_selected(x, members, number) for x in problem.candidates if x is not None))
+        axes, signs = tangent_frame(at.normal), _signs(gathering, members, number)
+        rows.append(motions.rows(signs, axes, at.position, turning, at.aside))
+        slots.append((at.gap, at.position, axes[0]))
+    gaps, positions, normals = (np.array(x) for x in zip(*slots, strict=True))
+    near = Slot(numbers, gaps, positions, normals, np.zeros_like(positions))
+    last = _last(problem, numbers)
+    contacts = LimbContacts(problem, near, np.array(rows), last, problem.element.remembered)
+    contacts.turns = False  # where something turns too far, their solution is not taken
+    return contacts
 
-        def searched() -> dict[str, np.ndarray]:
-            return known_before(numbers, None, before, len(self.gathering), kept)
 
-        return branch(logical_not(reduce(logical_and, same)), searched, begin)
+def _last(problem: GatheredImpulses, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """Memory of the candidates with numbers (k,): most often each has been in the same place."""
+    memory, k = problem.at.memory, len(numbers)
+    before, kept = memory.numbers[: max(problem.element.slots, k)], memory.by_place()
+    same = [number + 1.0 == x for number, x in zip(numbers, before[:k], strict=True)]
+    begin = {name: np.array([where(x, row, 0.0) for x, row in zip(same, kept[name], strict=False)]) for name in kept}
 
-    def _signs(self, members: list[int], number: Any) -> np.ndarray:
-        """For each freedom 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
-        signs = self.gathering.signs
-        alike = [np.ptp(column[members]) == 0.0 for column in signs.T]
-        columns = zip(signs.T, alike, strict=True)
-        return np.array([float(x[members[0]]) if same else lookup(x, number) for x, same in columns])
+    def searched() -> dict[str, np.ndarray]:
+        return known_before(numbers, None, before, len(problem.gathering), kept)
 
-    def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
-        """The memory of limbs as that of the first slots."""
-        k, more = len(self.places), self.element.remembered - len(self.places)
-        arrays = {name: getattr(memory, name) for name in ("contacts", "turned", "slip", "held", "approach", "normals")}
-        padded = {name: _padded(x, more * (len(x) // k)) for name, x in arrays.items()}
-        return memory._replace(**padded, numbers=_padded(numbers + 1.0, more))
+    return branch(logical_not(reduce(logical_and, same)), searched, begin)
+
+
+def _signs(gathering: Gathering, members: list[int], number: Any) -> np.ndarray:
+    """For each freedom 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
+    signs = gathering.signs
+    alike = [np.ptp(column[members]) == 0.0 for column in signs.T]
+    columns = zip(signs.T, alike, strict=True)
+    return np.array([float(x[members[0]]) if same else lookup(x, number) for x, same in columns])
 
 
 def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
@@ -175,8 +147,3 @@ def _selected(values: np.ndarray, members: list[int], number: Any) -> Any:
         if not is_zero(values[k] - values[members[0]]):
             selected = where(number == float(k), values[k], selected)
     return selected
-
-
-def _padded(x: np.ndarray, more: int) -> np.ndarray:
-    """With so many zeros behind it."""
-    return np.concatenate([x, np.zeros(more)])

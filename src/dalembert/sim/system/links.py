@@ -15,7 +15,7 @@ from dalembert.model import Body, Model
 from dalembert.model.aligned import AlignedFrames
 from dalembert.spatial import Pose
 
-from .contact_problem import Bodies
+from .bodies import Bodies
 
 if TYPE_CHECKING:
     from dalembert.dynamics.algorithms import ServoStep

@@ -14,7 +14,6 @@ from dalembert.contact.solver.cones import TINY
 from dalembert.linear import is_zero, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, minimum, sqrt, where
-from dalembert.math import map as mapped
 from dalembert.math.elementary import is_precise
 
 from ..elements.contact import Memory, RigidContact
@@ -194,16 +193,6 @@ def stopped_impulse(p: np.ndarray, stops: Any) -> np.ndarray:
     return np.array([where(p[0] > 0.0, stops, 0.0) * p[0], *[0.0] * (len(p) - 1)])
 
 
-def stopped_impulses(p: np.ndarray, stops: np.ndarray, count: Any) -> np.ndarray:
-    """The impulses that stop contacts, of impulses (k, 3); stops (k,): which can be stopped."""
-    return mapped(lambda p, stops: {"p": stopped_impulse(p, stops)}, {"p": p, "stops": stops}, count)["p"]
-
-
-def with_moments(p: np.ndarray, m: int) -> np.ndarray:
-    """Impulses (k, 3), with m moments of each that are 0."""
-    return np.concatenate([p, np.zeros((len(p), m))], axis=1)
-
-
 def stopped_approach(contact: Contact, stops: Any, p: Any, approach: Any, change: Any, before: Any, after: Any) -> Any:
     """The square of the speed of an approach that waits for its rebound [m²/s²], of what is stopped by p as well.
 
@@ -290,6 +279,15 @@ class Asked:
     ) -> None:
         self.element, self.h, self.memory, self.about, self.recovers = element, h, memory, about, recovers
 
+    def held(
+        self, gap: Any, before: np.ndarray, last: Last, alone: Any, mobile: Any = 1.0, meeting: Meeting | None = None
+    ) -> tuple[np.ndarray, Any]:
+        """The velocity (3,) at which a contact holds, see `rolling_velocity`, and the shift of its normal."""
+        there = meeting or Meeting(gap)
+        held = rolling_velocity(before[:3], last.p, last.held, was_stuck(last.p, last.slip), alone)
+        ahead, recovers = self.h - there.time, self.recovers * mobile
+        return held, normal_shift(self.element.contact, ahead, there.gap, before[0], held[0], recovers)
+
     def columns(
         self,
         law: ContactLaw,
@@ -297,24 +295,21 @@ class Asked:
         before: np.ndarray,
         free: np.ndarray,
         last: Last,
-        alone: Any,
-        mobile: Any = 1.0,
-        jump: np.ndarray | None = None,
-        apart: Any = 0.0,
+        held: np.ndarray,
+        shift: Any,
         thin: Any = np.inf,
+        jump: np.ndarray | None = None,
         meeting: Meeting | None = None,
     ) -> dict[str, Any]:
-        """Targets of one contact; velocities (3 + m,) before the step, and after it without impulses.
+        """Columns of one contact, with velocities (3 + m,) before the step and after it without impulses.
 
         c: `free` with all that is added to it, and where contacts may bounce c_plain: without rebounds; mu; reach (m,):
-        moment per normal impulse [m]. For the next step: held, waits; passed (1,): see the function of this name.
-        apart: `speeds_apart`; thin: see `passed`. jump (3 + m,), of an impact: see `Situated`; with it meets
-        (3 + m,), the velocities from which impulses act.
+        moment per normal impulse [m]; meets (3 + m,): the velocities from which impulses act. p (3 + m,), slip: from
+        which the iteration starts. For the next step: held, waits; waited: the approach of the step before; passed
+        (1,): see the function of this name. held, shift: see the method `held`; thin: see `passed`; jump (3 + m,), of
+        an impact: see `Situated`.
         """
-        contact, h, there = self.element.contact, self.h, meeting or Meeting(gap)
-        stuck = was_stuck(last.p, last.slip)
-        held = rolling_velocity(before[:3], last.p, last.held, stuck, alone)
-        shift = normal_shift(contact, h - there.time, there.gap, before[0], held[0], self.recovers * mobile)
+        contact, h, there, stuck = self.element.contact, self.h, meeting or Meeting(gap), was_stuck(last.p, last.slip)
 
         def shifted(shift: Any) -> np.ndarray:
             return np.concatenate([[free[0] + shift], free[1:3] - held[1:], free[3:]])
@@ -322,20 +317,19 @@ class Asked:
         columns = {
             "before": before,
             "free": free,
+            "meets": before if jump is None else before + jump,
             "c": shifted(shift),
             "mu": friction_coefficient(contact, law, before[1:3], stuck),
             "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
+            "p": np.concatenate([last.p, last.turned]),
+            "slip": last.slip,
             "waits": np.zeros(0),
-            "passed": np.array(
-                [passed(contact, h, gap, before[:3], last.p[0], self.memory, apart, thin, last.held[0])]
-            ),
+            "passed": np.array([passed(contact, h, gap, before[:3], last.p[0], self.memory, 0.0, thin, last.held[0])]),
         }
-        if jump is not None:
-            columns["meets"] = before + jump
         if self.element.bounces:
             normal = before[0], free[0], shift, (last.approach[0], last.p[0]), 0.0 if jump is None else jump[0]
             bounce = bounced(contact, law, h, gap, *normal, self.recovers, there)
             columns |= {"c": shifted(bounce.shift), "c_plain": columns["c"], "waits": np.array([bounce.approach])}
-            columns["stops"] = can_be_stopped(contact, law, h, gap, bounce.shift < shift)
+            columns |= {"stops": can_be_stopped(contact, law, h, gap, bounce.shift < shift), "waited": last.approach[0]}
             shift = bounce.shift
         return columns | {"held": np.array([-shift, *held[1:]])}

@@ -23,7 +23,7 @@ from dalembert.spatial import Pose, cross
 from ..elements.contact import RigidContact
 from .contact_problem import Situated, Solved
 from .gathered_contacts import ROUNDS, GatheredImpulses
-from .slotted_contacts import SlottedContacts
+from .joint_contacts import SlottedContacts
 
 if TYPE_CHECKING:
     from .system import System
@@ -44,7 +44,7 @@ class PairedImpulses(GatheredImpulses):
         def attempt(ahead: Any, *_: Any) -> dict[str, Any]:
             touching = self.scene.touching(self.placed.rows(ahead), self.placed.later(self.v))
             slots = Slot(touching.number, touching.gap, touching.position, touching.normal, touching.aside)
-            solved = SlottedContacts(self, slots, touching.count).solved()
+            solved = self.solution_on(SlottedContacts(self, slots, touching.count))
             moved = self.placed.ahead(self.velocity(solved.w))
             seen = [x <= AHEAD * y + NEAR for x, y in zip(moved, ahead, strict=True)]
             full = where(touching.lost > 0.0, 1.0, 0.0)

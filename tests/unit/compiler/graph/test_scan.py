@@ -195,3 +195,31 @@ def test_arrays_that_belong_together_are_one_item():
     assert_close(interpreter.run(trace(compute, {"x": 9}), {"x": x})["total"], want, PRODUCT)
     with pytest.raises(DalembertError, match=r"ball\.mass"):
         math.map(lambda ball: {"m": ball["mass"]}, {"ball": {"mass": np.zeros(2), "place": np.zeros((3, 2))}})
+
+
+def test_a_loop_that_is_written_out_has_no_loop_and_the_same_numbers():
+    """Items that are the constant 0 fold; a count and numbers of rows are plain numbers."""
+
+    def compute(x, unroll):
+        scale = np.array([1.0, 0.0, 2.0])
+        each = math.map(lambda a, s: {"y": s * math.sin(a)}, {"a": x, "s": scale}, 2, unroll)
+        ends = math.scan(lambda sum, a: {"sum": sum + a}, {"a": x}, {"sum": x[0]}, True, unroll=unroll)
+
+        def pushed(rows, total, a):
+            return {"rows": rows + a, "to": np.array([1.0]), "total": total + a * rows[0, 0], "was": rows[0, 1]}
+
+        at = np.array([[0.0], [1.0], [-1.0]])
+        table = math.visit(pushed, {"a": x}, np.ones((2, 2)), at, {"total": 0.0}, 2, unroll=unroll)
+        return each | ends | table
+
+    looped, written = (trace(lambda x, u=u: compute(x, u), {"x": 3}) for u in (False, True))
+    assert any(node.op == "compound" for node in looped.schedule())
+    assert not any(node.op == "compound" for node in written.schedule())
+    assert written.operations()["sin"] == 1
+    x = np.array([[0.3, -1.2, 0.7]])
+    want, got = interpreter.run(looped, {"x": x}), interpreter.run(written, {"x": x})
+    plain = compute(x[0], True)
+    for name in want:
+        assert_close(got[name], want[name], PRODUCT)
+        assert_close(plain[name], want[name][0], PRODUCT)
+        assert np.asarray(plain[name]).dtype == float
