@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.dynamics import algorithms as alg
 from dalembert.model.aligned import aligned_frames
-from dalembert.sim.system.contact_problem import Bodies
+from dalembert.sim.system.bodies import Bodies
 from dalembert.sim.system.drift import still
 from dalembert.sim.system.system import System
 from linkages import four_bar

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.contact import Patch
 from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, points
 from dalembert.contact.rows import contact_rows, tangent_frame
-from dalembert.contact.solver import Carrier, Law, LoopedContacts, LoopedProblem, Rows, constraint_impulses
+from dalembert.contact.solver import Carrier, ContactRows, Law, Rows, constraint_impulses, contact_problem
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms.coupled import MassSolver
 from dalembert.dynamics.algorithms.gather import gathered
@@ -133,9 +133,9 @@ def rigid_dynamics_in_slots(
     k, nv = len(gathering), model.nv
     columns = mapped(column, slots._asdict(), count)
     axes = columns.pop("axes")
-    contacts = LoopedContacts(**columns, levers=np.zeros((k, 0)), pattern=gathering.pattern, count=count)
+    contacts = ContactRows(**columns, levers=np.zeros((k, 0)), pattern=gathering.pattern, count=count, unroll=False)
     of_rows, n = Carrier.bodies(M, mass, np.eye(nv)[list(friction)]), len(friction)
-    problem = LoopedProblem(contacts, Rows(of_rows, *_friction_rows(of_rows, friction, v, kick), np.zeros(n)))
+    problem = contact_problem(contacts, Rows(of_rows, *_friction_rows(of_rows, friction, v, kick), np.zeros(n)))
     solution = problem.impulses((np.zeros(3 * k + n), np.zeros(k)), h * EXACT, h * EXACT)
     (p,), of_friction = problem.split(solution.p)
     p = _least_in_slots(contacts, p, solution.slip)
@@ -148,9 +148,9 @@ def rigid_dynamics_in_slots(
     return ContactDynamics(a, visit(entered, items, np.zeros((k, 3)), count=count)["table"], here.gap)
 
 
-def _least_in_slots(contacts: LoopedContacts, p: np.ndarray, slip: np.ndarray) -> np.ndarray:
+def _least_in_slots(contacts: ContactRows, p: np.ndarray, slip: np.ndarray) -> np.ndarray:
     """Solve like `_least`; p (k, 3), slip (k,)."""
-    nv, at = contacts.J.shape[2], np.nonzero(contacts.pattern)
+    nv, at = contacts.J.shape[2], contacts.tied()
 
     def stuck(entries: Any, push: Any, J: Any, p: Any, slip: Any) -> dict[str, Any]:
         slow = slip * slip * (p[1:] @ p[1:]) <= (AHEAD * EXACT) ** 2

@@ -3,14 +3,13 @@
 Read in this order:
 
     row_laws, cones                       the law of one impulse; the law of one contact with friction
-    impulses → iteration                  all at once: what is solved, and the sweeps and Newton steps that solve it
+    carriers                              what impulses move; rows with their laws
+    impulses → iteration                  all at once: what is solved, looped over or written out; sweeps, Newton steps
     cold_start, dry_friction              the same where nothing is known of a step before; of dry friction alone
-    written                               few contacts as one problem, by contact
 
-and then, for many contacts, loops whose code is emitted once:
+and then loose bodies, and links beside them, each of which is moved by few of very many contacts:
 
     arrays                                sums and choices over large arrays
-    looped                                contacts of one robot
     kinds → bodies                        contacts of loose bodies and of links with these; all of them as one problem
     sweeps                                sweeps over all of them, there and back
     unsettled → islands                   those that sweeps do not settle, island by island
@@ -19,34 +18,34 @@ and then, for many contacts, loops whose code is emitted once:
 
 from .arrays import largest_size
 from .bodies import BodyProblem
-from .cold_start import impulses_from_rest
+from .carriers import Carrier, Rows
+from .cold_start import ColdProblem, impulses_from_rest
 from .colours import coloured, ordered
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
-from .impulses import Carrier, Rows, constraint_impulses
+from .impulses import ContactProblem, ContactRows, constraint_impulses, contact_problem
 from .iteration import ConstraintImpulses
 from .kinds import Contacts, LinkContacts, PairContacts, link_rows
-from .looped import LoopedContacts, LoopedProblem
 from .row_laws import ANY, Law, row_impulse
-from .written import WrittenProblem
 
 __all__ = [
     "ANY",
     "BodyProblem",
     "Carrier",
+    "ColdProblem",
     "ConstraintImpulses",
+    "ContactProblem",
+    "ContactRows",
     "Contacts",
     "DryFriction",
     "Law",
     "LinkContacts",
-    "LoopedContacts",
-    "LoopedProblem",
     "PairContacts",
     "Rows",
-    "WrittenProblem",
     "coloured",
     "constraint_impulses",
     "contact_error",
+    "contact_problem",
     "impulses_from_rest",
     "largest_size",
     "link_rows",

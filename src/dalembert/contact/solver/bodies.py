@@ -22,7 +22,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum, repeat, take, where
 
 from .arrays import by_contact, flat, largest_size
-from .impulses import Rows
+from .carriers import Rows
 from .iteration import ACCURACY, ConstraintImpulses, Iteration, Problem, Unsettled, Yielding, settled
 from .kinds import SIZE, Contacts
 from .sweeps import Sweeps

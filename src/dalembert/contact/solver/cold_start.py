@@ -18,8 +18,9 @@ from dalembert.linear.zeros import mirrored, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, maximum, minimum, repeat, where
 
+from .carriers import Carrier
 from .cones import TINY, contact_block, contact_impulse_on_lanes, regular
-from .impulses import Carrier, constraint_impulses, contact_problem
+from .impulses import ContactProblem, constraint_impulses, constraint_problem
 from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, at_work, largest, newton_correction, settled
 from .row_laws import ANY
 
@@ -33,6 +34,16 @@ class Held(NamedTuple):
 
     p: np.ndarray
     right: Any
+
+
+class ColdProblem(ContactProblem):
+    """Contacts without moments and rows, of which nothing is known of a step before."""
+
+    def impulses(self, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any) -> ConstraintImpulses:
+        """All impulses on their laws."""
+        J, X, Y = (x.reshape(-1, self.n) for x in (self.contacts.J, self.contacts.X, self.contacts.Y))
+        mu = list(self.contacts.mu)
+        return impulses_from_rest(Carrier(self.M, J, X.T, Y.T), self.contacts.c.ravel(), mu, tolerance, finer)
 
 
 def impulses_from_rest(
@@ -52,7 +63,7 @@ def impulses_from_rest(
 
     def let_go(p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
         begin = _state(ConstraintImpulses(p, slip, 0.0, 0.0, 0.0))
-        end = repeat(moved, 1, begin, "done", ACCURACY, newton_correction(contact_problem(carrier, c, mu)))
+        end = repeat(moved, 1, begin, "done", ACCURACY, newton_correction(constraint_problem(carrier, c, mu)))
         return _state(_solution(end)) | {"settled": end["done"], "done": 1.0}
 
     begin = _state(ConstraintImpulses(held.p.reshape(-1), np.zeros(len(mu)), 0.0, 0.0, where(held.right, 1.0, 0.0)))
@@ -69,7 +80,7 @@ def impulses_one_beside_another(
     that falls slowly. Contacts of a pass do not wait for each other: they can be lanes of one vector.
     """
     places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
-    blocks, scale = [contact_block(G[at, at]) for at in places], largest(at_work(c, len(mu)))
+    blocks, scale = [contact_block(G[at, at]) for at in places], largest(at_work(c.reshape(-1, 3)))
     finer = tolerance if finer is None else finer
     target = minimum(finer, WELL_WITHIN * tolerance)
 

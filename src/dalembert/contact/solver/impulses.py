@@ -19,90 +19,31 @@ velocities that the impulses make are within the tolerance of the laws.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.linear.general import solve
-from dalembert.linear.order import elimination_order
-from dalembert.linear.symmetric import Factor, factor
-from dalembert.linear.zeros import mirrored, nonzeros, sparse_product
+from dalembert.linear.zeros import is_zero, mirrored, nonzeros, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, maximum, where
+from dalembert.math import logical_and, map, maximum, scan, where
 
-from .cones import (
-    TINY,
-    contact_block,
-    contact_impulse,
-    contact_impulse_and_error,
-    missed_law,
-    regular,
-    slip_where_sliding,
-    yielding_contact,
-)
+from .arrays import by_contact, flat
+from .carriers import Carrier, RowProblem, Rows, chosen_contact
+from .cones import Block, contact_block, contact_impulse, contact_impulse_and_error, regular, yielding_contact
 from .iteration import WELL_WITHIN, ConstraintImpulses, Problem, Yielding, at_work, numbers, solved_problem
-from .row_laws import Law, moment_law, row_impulse, yielding_row
-
-RIGID = 1e-6  # of what moves a coordinate: what moves it at least, beside others that it cannot move apart from
-
-FAR_LESS = 1e-3  # of what its own solution would change: an error of a contact that is at another solution
+from .row_laws import Law, moment_law, row_impulse
 
 FEW = 5  # contacts apart from each other, without rows, for which sweeps with G take less time
-
-
-class Moment(NamedTuple):
-    """The law of a row of friction about an axis of a contact: at most `lever` [m] times the normal impulse."""
-
-    contact: int
-    lever: Any
-
-
-class Carrier(NamedTuple):
-    """How impulses move what carries them: u = c + J x with M x = Jᵀ p, J (n, m), M (m, m).
-
-    X, Y (m, n): with M = L diag(1/r) Lᵀ, Y = L⁻¹ Jᵀ and X = diag(r) Y, so that G = J M⁻¹ Jᵀ = Xᵀ Y.
-    """
-
-    M: np.ndarray
-    J: np.ndarray
-    X: np.ndarray
-    Y: np.ndarray
-
-    @classmethod
-    def bodies(cls, M: np.ndarray, mass: Factor, J: np.ndarray) -> Carrier:
-        """Bodies with the inertia M (m, m), factored, that rows J (n, m) hold on to."""
-        Y = mass.forward(J.T)
-        return cls(M, J, (Y.T * mass.r).T, Y)
-
-    @classmethod
-    def reduced(cls, Y: np.ndarray, r: np.ndarray) -> Carrier:
-        """Columns Y (m, n) in coordinates with the inertia diag(1/r), from which some motions may be taken away."""
-        return cls(np.diag(1.0 / r), Y.T, (Y.T * r).T, Y)
-
-    def condensed(self, P: np.ndarray) -> Carrier:
-        """Rows P (n, k) of the rows of this carrier, in the velocities of these, which are fewer than those of bodies.
-
-        Where some of them cannot move apart from others, they nearly cannot: what is solved for is not exact there, and
-        corrected by what the impulses do.
-        """
-        W = sparse_product(self.X.T, self.Y)
-        least = TINY + sum(np.diag(W))
-        inertia = factor(W + np.diag([RIGID * (x + RIGID * least) for x in np.diag(W)])).solve(np.eye(len(W)))
-        return Carrier(inertia, P, sparse_product(W, P.T), P.T)
-
-    def some(self, rows: Sequence[int]) -> Carrier:
-        """The carrier of some rows alone."""
-        at = list(rows)
-        return Carrier(self.M, self.J[at], self.X[:, at], self.Y[:, at])
 
 
 def constraint_impulses(
     carrier: Carrier,
     c: np.ndarray,
     mu: Sequence[Any] = (),
-    laws: Sequence[Law | Moment] = (),
+    laws: Sequence[Law] = (),
     start: tuple[np.ndarray, np.ndarray] | None = None,
     tolerance: Any = 0.0,
     give: np.ndarray | None = None,
@@ -120,175 +61,278 @@ def constraint_impulses(
     p, slip = (np.zeros(len(c)), np.zeros(len(mu))) if start is None else start
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
-    return solved_problem(contact_problem(carrier, c, mu, laws, give), (p, slip), tolerance, finer)
+    return solved_problem(constraint_problem(carrier, c, mu, laws, give), (p, slip), tolerance, finer)
 
 
-def contact_problem(
+def constraint_problem(
     carrier: Carrier,
     c: np.ndarray,
     mu: Sequence[Any] = (),
-    laws: Sequence[Law | Moment] = (),
+    laws: Sequence[Law] = (),
     give: np.ndarray | None = None,
 ) -> Problem:
     """The problem that `constraint_impulses` solves."""
-    few = 0 < len(mu) <= FEW and not len(laws) and _stand_apart(carrier.Y, len(mu))
-    return (_FewContacts if few else _EachContact)(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+    k, give = len(mu), np.zeros(len(laws)) if give is None else give
+    rows = Rows(carrier.some(range(3 * k, len(c))), c[3 * k :], laws, give)
+    if not k:
+        return RowProblem(rows)
+    J, X, Y = (x[: 3 * k].reshape(k, 3, -1) for x in (carrier.J, carrier.X.T, carrier.Y.T))
+    return contact_problem(ContactRows(J, X, Y, c[: 3 * k].reshape(k, 3), np.array(mu), np.zeros((k, 0))), rows)
 
 
-def _stand_apart(Y: np.ndarray, k: int) -> bool:
-    """Whether each of k contacts is carried by something that carries no other, as the foot of a leg."""
-    carriers = nonzeros(Y).reshape(len(Y), k, 3).any(axis=2)
-    return bool((carriers & (carriers.sum(axis=1) == 1)[:, None]).any(axis=0).all())
+class ContactRows(NamedTuple):
+    """Table of k contacts with m rows of friction about axes each, in coordinates of n numbers.
+
+    J, X, Y (k, 3 + m, n): as of a `Carrier`, row by row; c (k, 3 + m): velocities without impulses; mu (k,); levers
+    (k, m) [m]. pattern (n, n): where Jᵀ K J of some contact is not 0; None: found in J. count: how many of them there
+    are in a state, the first ones; None: all. unroll: whether loops over them are written out: what is the constant 0
+    then costs nothing, as a velocity that does not move a contact, or a moment whose lever is 0.
+    """
+
+    J: np.ndarray
+    X: np.ndarray
+    Y: np.ndarray
+    c: np.ndarray
+    mu: np.ndarray
+    levers: np.ndarray
+    pattern: np.ndarray | None = None
+    count: Any = None
+    unroll: bool = True
+
+    def map(self, step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Results of the step for all contacts."""
+        return map(step, items, self.count, self.unroll)
+
+    def scan(self, step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], carry: Mapping[str, Any]) -> Any:
+        """Results of the step for one contact after another."""
+        return scan(step, items, carry, count=self.count, unroll=self.unroll)
+
+    def pushed(self, p: np.ndarray, begin: np.ndarray) -> np.ndarray:
+        """w (n,) = Y p of impulses p (k, 3 + m), added to that of others."""
+        items = {"Y": self.Y, "p": p}
+        return self.scan(lambda w, Y, p: {"w": w + sparse_product(Y.T, p)}, items, {"w": begin})["w"][-1]
+
+    def responses(self, w: np.ndarray) -> np.ndarray:
+        """Xᵀ w (k, 3 + m)."""
+        return self.map(lambda X: {"u": sparse_product(X, w)}, {"X": self.X})["u"]
+
+    def tied(self) -> tuple[np.ndarray, ...]:
+        """Numbers of rows and of columns of Jᵀ K J where some contact has an entry."""
+        if self.pattern is not None:
+            return np.nonzero(self.pattern)
+        moved = nonzeros(self.J).any(axis=1).astype(float)
+        return np.nonzero(moved.T @ moved)
 
 
-class Rows:
-    """Rows one by one, each with its own law: of velocities c, on a carrier; compliance: what they give way."""
-
-    def __init__(self, carrier: Carrier, c: np.ndarray, laws: Sequence[Law], compliance: np.ndarray) -> None:
-        self.carrier, self.c, self.laws, self.compliance = carrier, c, laws, compliance
-        pairs = zip(carrier.X.T, carrier.Y.T, strict=True)
-        self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in pairs])
-
-    def velocities(self, w: np.ndarray) -> np.ndarray:
-        """Velocities of all rows, with w = Y p of everything."""
-        return self.c + sparse_product(self.carrier.X.T, w)
-
-    def swept(self, p: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-        """Impulses, w = Y p, and the velocities that changed, after each row in turn."""
-        X, Y = self.carrier.X, self.carrier.Y
-        p, changes = p.astype(object), []
-        for i, law in enumerate(self.laws):
-            g = self.sizes[i]
-            b = self.c[i] + sparse_product(X[:, [i]].T, w)[0] - g * p[i]
-            new = row_impulse(law, g + self.compliance[i], b)
-            changes.append(g * absolute(new - p[i]))
-            w = w + Y[:, i] * (new - p[i])
-            p[i] = new
-        return p, w, changes
-
-    def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Impulses (n,) where the laws give way, and K = −dp/du (n,) of each."""
-        rows = zip(self.laws, held, u, give * self.sizes, self.compliance, strict=True)
-        both = np.array([yielding_row(*row) for row in rows]).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
-
-    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-        """The impulse of each row alone, with the others as they are, and what these change."""
-        sizes = zip(self.laws, self.sizes, self.sizes + self.compliance, p, u, strict=True)
-        new = [row_impulse(law, whole, v - g * x) for law, g, whole, x, v in sizes]
-        return np.array(new), [g * absolute(a - b) for g, a, b in zip(self.sizes, new, p, strict=True)]
+def contact_problem(contacts: ContactRows, rows: Rows) -> ContactProblem:
+    """The problem of contacts and rows."""
+    k, width, _ = contacts.J.shape
+    few = contacts.unroll and k <= FEW and width == 3 and not len(rows.c) and _stand_apart(contacts.Y)
+    return (FewContacts if few else ContactProblem)(contacts, rows)
 
 
-class _EachContact(Problem):
-    """Contacts and rows on a carrier, one by one; moments of a contact go with it."""
+def _stand_apart(Y: np.ndarray) -> bool:
+    """Whether each contact is carried by something that carries no other, as the foot of a leg."""
+    carriers = nonzeros(Y).any(axis=1)
+    return bool((carriers & (carriers.sum(axis=0) == 1)).any(axis=1).all())
 
-    def __init__(
-        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], compliance: np.ndarray
-    ) -> None:
-        self.all, self.c, self.mu, self.scale_of, self.M = carrier, c, mu, at_work(c, len(mu)), carrier.M
-        self.with_contacts = bool(len(mu))
-        first = 3 * len(mu)
-        self.places = [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(mu))]
-        levers: list[list[Any]] = [[] for _ in mu]
-        at: list[int] = []
-        for j, law in enumerate(laws, first):
-            if isinstance(law, Moment):
-                self.places[law.contact].append(j)
-                levers[law.contact].append(law.lever)
-            else:
-                at.append(j)
-        self.levers = [np.array(x) for x in levers]
-        self.at_rows = at
-        plain = [law for law in laws if isinstance(law, Law)]
-        self.rows = Rows(carrier.some(at), c[at], plain, compliance[[j - first for j in at]])
-        _, _, X, Y = carrier
-        self.freedoms = [int(nonzeros(Y[:, at[:3]]).any(axis=1).sum()) for at in self.places]
-        products = [sparse_product(X[:, at[:3]].T, Y[:, at[:3]]) for at in self.places]
-        self.blocks = [contact_block(W, n) for W, n in zip(products, self.freedoms, strict=True)]
-        self.sizes = np.array([sparse_product(x[None], y)[0] for x, y in zip(X.T, Y.T, strict=True)])
+
+class ContactProblem(Problem):
+    """Contacts, looped over or written out, then rows one by one.
+
+    Impulses of contacts come one contact after the other where loops are written out, else as `flat` has them.
+    """
+
+    with_contacts = True
+
+    def __init__(self, contacts: ContactRows, rows: Rows) -> None:
+        self.contacts, self.rows, self.M = contacts, rows, rows.carrier.M
+        self.k, self.width, self.n = contacts.J.shape
+        self.scale_of = np.concatenate([at_work(contacts.c), rows.c])
+        items: dict[str, Any] = {"X": contacts.X, "Y": contacts.Y}
+        if contacts.unroll:
+            items["freedoms"] = nonzeros(contacts.Y[:, :3]).any(axis=1).sum(axis=1)
+        self.blocks = contacts.map(_measured, items)
+        self.size = self.blocks.pop("sizes")
+        self.sizes = self._joined(self.size, rows.sizes)
+        self.laws = {"size": self.size, "mu": contacts.mu}
+        if self.width > 3:
+            self.laws |= {"levers": contacts.levers}
+
+    def joined(self, parts: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        """Impulses or velocities of contacts (k, 3 + m) and of rows in the order of the problem."""
+        return self._joined(parts[0], rows)
+
+    def split(self, p: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """The reverse."""
+        each, rows = self._split(p)
+        return [each], rows
+
+    def _split(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k, 3 + m) of contacts, and of rows."""
+        of_contacts, rows = p[: self.width * self.k], p[self.width * self.k :]
+        each = of_contacts.reshape(self.k, self.width) if self.contacts.unroll else by_contact(of_contacts, self.width)
+        return each, rows
+
+    def _joined(self, each: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return np.concatenate([each.ravel() if self.contacts.unroll else flat(each), rows])
+
+    def impulses(self, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any) -> ConstraintImpulses:
+        """All impulses on their laws, from (p, slip) on."""
+        return solved_problem(self, start, tolerance, finer)
+
+    def responses(self, p: np.ndarray) -> np.ndarray:
+        """G p: velocities that impulses make."""
+        w = self.pushed(p)
+        return self._joined(self.contacts.responses(w), sparse_product(self.rows.carrier.X.T, w))
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w = Y p of all contacts and rows."""
-        return sparse_product(self.all.Y, p)
+        each, rows = self._split(p)
+        return self.contacts.pushed(each, sparse_product(self.rows.carrier.Y, rows))
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
         """u = c + Xᵀ w of all contacts and rows."""
-        return self.c + sparse_product(self.all.X.T, w)
+        items = {"c": self.contacts.c, "X": self.contacts.X}
+        each = self.contacts.map(lambda c, X: {"u": c + sparse_product(X, w)}, items)["u"]
+        return self._joined(each, self.rows.velocities(w))
 
     def along(self, x: np.ndarray) -> np.ndarray:
         """J x of all contacts and rows."""
-        return sparse_product(self.all.J, x)
+        each = self.contacts.map(lambda J: {"u": sparse_product(J, x)}, {"J": self.contacts.J})["u"]
+        return self._joined(each, sparse_product(self.rows.carrier.J, x))
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
-        X, Y = self.all.X, self.all.Y
-        p, slip, changes = p.astype(object), slip.astype(object), []
-        for i, (places, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            at, moments = places[:3], places[3:]
-            b = self.c[at] - block.W @ p[at] + sparse_product(X[::-1, at].T, w[::-1])  # what changed last comes last
-            new, slip[i], moved = contact_impulse(block, self.mu[i], b, slip[i])
-            changes += [moved, *(block.size * absolute(new - p[at]))]
-            w = w + sparse_product(Y[:, at], new - p[at])
-            p[at] = new
-            for j, lever in zip(moments, self.levers[i], strict=True):
-                g = self.sizes[j]
-                b = self.c[j] + sparse_product(X[:, [j]].T, w)[0] - g * p[j]
-                turned = row_impulse(moment_law(lever, p[at[0]]), g, b)
-                changes.append(g * absolute(turned - p[j]))
-                w = w + Y[:, j] * (turned - p[j])
-                p[j] = turned
-        rows, w, more = self.rows.swept(p[self.at_rows], w)
-        p[self.at_rows] = rows
-        return numbers(p), numbers(slip), numbers(w), reduce(maximum, [*changes, *more])
+
+        def one(
+            w: Any, most: Any, X: Any, Y: Any, c: Any, before: Any, slip: Any, law: Any, block: Any
+        ) -> dict[str, Any]:
+            block, size = Block(**block), law["size"]
+            here = sparse_product(X[:3, ::-1], w[::-1])  # what changed last comes last
+            b = c[:3] - block.W @ before[:3] + here
+            cone, after, moved = contact_impulse(block, law["mu"], b, slip)
+            w, new = w + sparse_product(Y[:3].T, cone - before[:3]), list(cone)
+            changes = [most, moved, *(block.size * absolute(cone - before[:3]))]
+            for i, lever in enumerate(law.get("levers", ()), 3):
+                if is_zero(lever):
+                    new.append(0.0)
+                    continue
+                u = c[i] + sparse_product(X[[i]], w)[0]
+                new.append(row_impulse(moment_law(lever, cone[0]), size[i], u - size[i] * before[i]))
+                changes.append(size[i] * absolute(new[i] - before[i]))
+                w = w + Y[i] * (new[i] - before[i])
+            return {"pushed": w, "most": reduce(maximum, changes), "p": np.array(new), "slip": after}
+
+        each, rows = self._split(p)
+        items = {"X": self.contacts.X, "Y": self.contacts.Y, "c": self.contacts.c, "before": each, "slip_before": slip}
+        begin = {"pushed": w, "most": 0.0}
+        after = self.contacts.scan(one, items | {"law": self.laws, "block": self.blocks}, begin)
+        rows, w, changes = self.rows.swept(rows, after["pushed"][-1])
+        p = self._joined(after["p"], rows)
+        return numbers(p), numbers(after["slip"]), numbers(w), reduce(maximum, changes, after["most"][-1])
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u."""
-        J, A, push = self.all.J, self.M, np.zeros(len(self.M))
-        p = held.astype(object)
-        for i, at in enumerate(self.places):
-            p[at], K = self._contact(i, held, u, give)
-            A = A + sparse_product(sparse_product(J[at].T, K), J[at])
-        p[self.at_rows], stiffness = self.rows.yielding(held[self.at_rows], u[self.at_rows], give)
-        for i, k in zip(self.at_rows, stiffness, strict=True):
-            A = A + sparse_product(J[[i]].T * k, J[[i]])
-        push = sparse_product(J.T, p - held)
-        return Yielding(numbers(p), A, push)
+        at = self.contacts.tied()
+
+        def one(added: Any, push: Any, J: Any, held: Any, u: Any, size: Any, mu: Any, levers: Any = ()) -> Any:
+            p, K = _yielding(size, mu, levers, held, u, give)
+            JK = sparse_product(J.T, K)
+            more = sum(JK[at[0], i] * J[i][at[1]] for i in range(self.width))
+            return {"added": added + more, "push": push + sparse_product(J.T, p - held), "p": p}
+
+        (each, rows), (of_contacts, of_rows) = self._split(held), self._split(u)
+        begin = {"added": self.M[at], "push": np.zeros(self.n)}
+        items = {"J": self.contacts.J, "held": each, "u": of_contacts} | self.laws
+        after = self.contacts.scan(one, items, begin)
+        A = self.M.astype(object)
+        A[at] = after["added"][-1]
+        p, stiffness = self.rows.yielding(rows, of_rows, give)
+        push = after["push"][-1] + self.rows.push(p - rows)
+        return Yielding(numbers(self._joined(after["p"], p)), self.rows.stiffened(A, stiffness), push)
 
     def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
         """Impulses p of such laws, and du · (p − held)."""
-        p = held.astype(object)
-        for i, at in enumerate(self.places):
-            p[at], _ = self._contact(i, held, u, give)
-        p[self.at_rows], _ = self.rows.yielding(held[self.at_rows], u[self.at_rows], give)
-        return numbers(p), du @ (p - held)
 
-    def _contact(self, i: int, held: np.ndarray, u: np.ndarray, give: Any) -> tuple[np.ndarray, np.ndarray]:
-        at = self.places[i]
-        return yielding_contact(self.sizes[at], self.mu[i], self.levers[i], held[at], u[at], give)
+        def one(sum: Any, held: Any, u: Any, du: Any, size: Any, mu: Any, levers: Any = ()) -> dict[str, Any]:
+            p, _ = _yielding(size, mu, levers, held, u, give)
+            return {"sum": sum + du @ (p - held), "p": p}
+
+        (each, rows), (of_contacts, of_rows), (changes, row_changes) = (self._split(x) for x in (held, u, du))
+        items = {"held": each, "u": of_contacts, "du": changes} | self.laws
+        after = self.contacts.scan(one, items, {"sum": 0.0})
+        p, _ = self.rows.yielding(rows, of_rows, give)
+        return numbers(self._joined(after["p"], p)), after["sum"][-1] + row_changes @ (p - rows)
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
-        changes, new, slip = [], p.astype(object), np.zeros(len(self.mu), object)
-        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            new[at], slip[i], moved = chosen_contact(block, self.mu[i], self.levers[i], self.sizes[at], p[at], u[at])
-            changes += [moved, *(self.sizes[at] * absolute(new[at] - p[at]))]
-        new[self.at_rows], more = self.rows.chosen(p[self.at_rows], u[self.at_rows])
-        return numbers(new), numbers(slip), reduce(maximum, [*changes, *more])
+
+        def one(most: Any, p: Any, u: Any, law: Any, block: Any) -> dict[str, Any]:
+            own, levers, size = *_own(law.get("levers", ())), law["size"]
+            few, slip, moved = chosen_contact(Block(**block), law["mu"], levers, size[own], p[own], u[own])
+            changes = [most, moved, *(size[own] * absolute(few - p[own]))]
+            return {"most": reduce(maximum, changes), "p": _filled(few, own, len(p)), "slip": slip}
+
+        (each, rows), (of_contacts, of_rows) = self._split(p), self._split(u)
+        items = {"p_before": each, "u": of_contacts, "law": self.laws, "block": self.blocks}
+        new = self.contacts.scan(one, items, {"most": 0.0})
+        of_new_rows, changes = self.rows.chosen(rows, of_rows)
+        p = self._joined(new["p"], of_new_rows)
+        return numbers(p), numbers(new["slip"]), reduce(maximum, changes, new["most"][-1])
 
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """A⁻¹ b: symmetric but for the friction of contacts."""
-        return solve(A, b) if self.with_contacts else factor(A, elimination_order(nonzeros(A))).solve(b)
+        """A⁻¹ b."""
+        return solve(A, b)
 
 
-class _FewContacts(_EachContact):
+def _own(levers: Sequence[Any]) -> tuple[list[int], np.ndarray]:
+    """Rows of a contact that can push, and the levers of these: without moments whose lever is the constant 0."""
+    at = [i for i, lever in enumerate(levers) if not is_zero(lever)]
+    return [0, 1, 2, *(3 + i for i in at)], np.array([levers[i] for i in at])
+
+
+def _filled(x: np.ndarray, own: list[int], width: int) -> np.ndarray:
+    """Numbers of such rows among all rows of the contact, 0 of the others."""
+    if len(own) == width:
+        return x
+    full = np.zeros((width, *x.shape[1:]), object)
+    full[own] = x
+    return full
+
+
+def _yielding(size: Any, mu: Any, levers: Any, held: Any, u: Any, give: Any) -> tuple[np.ndarray, np.ndarray]:
+    """`yielding_contact` of the rows that can push."""
+    own, some = _own(levers)
+    p, K = yielding_contact(size[own], mu, some, held[own], u[own], give)
+    return _filled(p, own, len(size)), _filled(_filled(K, own, len(size)).T, own, len(size)).T
+
+
+def _measured(X: Any, Y: Any, freedoms: Any = None) -> dict[str, Any]:
+    """The block of a contact by name, and sizes (3 + m,); freedoms: how many carry it, where that is known.
+
+    Else one that moves nothing gets a block that has slopes.
+    """
+    W = sparse_product(X[:3], Y[:3].T)
+    if freedoms is None:
+        W = W + where(W[0, 0] + W[1, 1] + W[2, 2] > 0.0, 0.0, 1.0) * np.eye(3)
+    turned = [sparse_product(x[None], y)[0] for x, y in zip(X[3:], Y[3:], strict=True)]
+    block = contact_block(W) if freedoms is None else contact_block(W, int(freedoms))
+    return {"sizes": np.array([*np.diag(W), *turned]), **block._asdict()}
+
+
+class FewContacts(ContactProblem):
     """Contacts apart from each other, so few that G takes less work than what carries them."""
 
     aim = WELL_WITHIN
 
-    def __init__(self, *problem: Any) -> None:
-        super().__init__(*problem)
-        self.G = mirrored(sparse_product(self.all.X.T, self.all.Y))
-        self.regular = [regular(block.W, n) for block, n in zip(self.blocks, self.freedoms, strict=True)]
+    def __init__(self, contacts: ContactRows, rows: Rows) -> None:
+        super().__init__(contacts, rows)
+        X, Y = (x.reshape(-1, self.n) for x in (contacts.X, contacts.Y))
+        self.G = mirrored(sparse_product(X, Y.T))
+        freedoms = nonzeros(contacts.Y).any(axis=1).sum(axis=1)
+        self.each = [Block(**{name: x[i] for name, x in self.blocks.items()}) for i in range(self.k)]
+        self.regular = [regular(block.W, int(n)) for block, n in zip(self.each, freedoms, strict=True)]
 
     def carried(self, p: np.ndarray) -> np.ndarray:
         """Nothing: sweeps take G."""
@@ -300,31 +344,16 @@ class _FewContacts(_EachContact):
         Each is on its law beside the others as they were then; what the later ones have changed since is its error.
         """
         before, p, slip, errors, left = p, p.astype(object), slip.astype(object), [], []
-        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            others = [j for other in (*self.places[i + 1 :], *self.places[:i]) for j in other]  # changed last: last
-            b = self.c[at] + sparse_product(self.G[np.ix_(at, others)], p[others])
-            p[at], slip[i], error = contact_impulse_and_error(block, self.mu[i], b, slip[i])
+        places = [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(self.k)]
+        c, mu = self.contacts.c, self.contacts.mu
+        for i, (at, block) in enumerate(zip(places, self.each, strict=True)):
+            others = [j for other in (*places[i + 1 :], *places[:i]) for j in other]  # changed last: last
+            b = c[i] + sparse_product(self.G[np.ix_(at, others)], p[others])
+            p[at], slip[i], error = contact_impulse_and_error(block, mu[i], b, slip[i])
             errors.append(error)
             sticks = logical_and(p[3 * i] > 0.0, slip[i] == 0.0)
             left.append(where(sticks, b + self.regular[i] @ p[at], 0.0))  # rounding, where W is nearly singular
-        for i, at in enumerate(self.places):
+        for i, at in enumerate(places):
             later = slice(3 * i + 3, None)
             errors += list(absolute(left[i] + sparse_product(self.G[at, later], p[later] - before[later])))
         return numbers(p), numbers(slip), w, reduce(maximum, errors)
-
-
-def chosen_contact(
-    block: Any, mu: Any, levers: np.ndarray, sizes: np.ndarray, p: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, Any, Any]:
-    """Impulses (3 + m,) of a contact and its moments alone, its slip, and the velocity that the change of it makes.
-
-    Where friction jams, a contact alone may have several solutions: one that is on its law stays there.
-    """
-    slides = slip_where_sliding(mu, p, u)
-    new, slip, moved = contact_impulse(block, mu, u[:3] - block.W @ p[:3], slides)
-    missed = missed_law(sizes[:3], mu, p[:3], u[:3])
-    stays = missed < FAR_LESS * reduce(maximum, sizes[:3] * absolute(new - p[:3]), moved)
-    new, slip, moved = where(stays, p[:3], new), where(stays, slides, slip), where(stays, missed, moved)
-    turns = zip(levers, sizes[3:], p[3:], u[3:], strict=True)
-    turned = [row_impulse(moment_law(lever, new[0]), g, v - g * x) for lever, g, x, v in turns]
-    return np.array([*new, *turned]), slip, moved

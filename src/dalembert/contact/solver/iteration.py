@@ -332,12 +332,12 @@ def settled(change: Any, tolerance: Any, scale: Any) -> Any:
     return where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
 
 
-def at_work(c: np.ndarray, k: int) -> np.ndarray:
-    """Velocities c (3 k + n,) without impulses of k contacts and of rows, 0 of normals that open.
+def at_work(c: np.ndarray) -> np.ndarray:
+    """Velocities c (k, 3 + m) without impulses of contacts in a row, 0 of normals that open.
 
     Gaps are part of these: what is far away, or 1e6 m for want of a corner, says nothing of rounding.
     """
-    return np.array([minimum(x, 0.0) if i < 3 * k and i % 3 == 0 else x for i, x in enumerate(c)])
+    return np.concatenate([[minimum(x, 0.0) for x in c[:, 0]], c[:, 1:].ravel()])
 
 
 def largest(x: Sequence[Any] | np.ndarray) -> Any:

@@ -19,8 +19,8 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, map, maximum, repeat, visit, where
 
 from .arrays import largest_size, total
+from .carriers import chosen_contact
 from .cones import Block, contact_block, contact_impulse, yielding_contact
-from .impulses import chosen_contact
 from .row_laws import moment_law, row_impulse
 
 SIZE = 6  # numbers of a row

@@ -185,7 +185,7 @@ class ContactImpulses(ABC):
         return self._result(tables, problem, solution, left)
 
     def _result(self, tables: Sequence[ContactTable], problem: Any, solution: ConstraintImpulses, left: Any) -> Solved:
-        """What the impulses change, and what the step remembers; left: energy of rebounds that is not given back."""
+        """Changes by the impulses and memory for the next step; left: energy of rebounds that is not given back."""
         memory, owed, lost, kept = self.at.memory, 0.0, np.zeros(3), []
         w, (parts, rows) = self.moved(problem.pushed(solution.p)), problem.split(solution.p)
         slips = np.split(solution.slip, np.cumsum([len(p) for p in parts])[:-1])

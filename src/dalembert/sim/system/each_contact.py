@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.contact.gathering import Motions, Slot
 from dalembert.contact.rows import Rows, contact_rows, pair_motions
 from dalembert.dynamics.algorithms import poses
-from dalembert.linear import nonzeros
+from dalembert.linear import nonzeros, sparse_product
 from dalembert.spatial import Pose
 
 from .contact_problem import ContactImpulses, Solved
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 class JointImpulses(ContactImpulses):
-    """The impulses of a step on contacts with rows of all joints."""
+    """The impulses of a step on contacts with rows of all joints; lift: see `WrittenContacts`."""
+
+    lift: np.ndarray | None = None
 
     def kinematics(self) -> tuple[Sequence[Pose], Motions]:
         """Poses of all bodies, and how they move."""
@@ -32,6 +34,10 @@ class JointImpulses(ContactImpulses):
     def solution_on(self, contacts: JointContacts) -> Solved:
         """All impulses on their laws, of these contacts."""
         return self.solution([contacts], contacts.solver_problem)
+
+    def moved(self, pushed: np.ndarray) -> np.ndarray:
+        """w of a `Solved`."""
+        return pushed if self.lift is None else sparse_product(self.lift, pushed)
 
     def turned(self, tables: Sequence[ContactTable], w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
         """Find what turns too far for the step to follow it."""
@@ -60,10 +66,18 @@ class EachImpulses(JointImpulses):
             ahead = motions.later(X, self.v, self.h)
         rows = contact_rows(model, q, element.patches, ahead)
         k = len(rows.gap)
-        J, spin = rows.J.reshape(k, 3, -1), rows.spin.reshape(k, 3, -1)[:, element.turning]
+        J, spin = (x.reshape(k, 3, -1) for x in (rows.J, rows.spin))
         near = Slot(np.arange(float(k)), rows.gap, rows.position, rows.axes[:, 0], rows.aside)
-        each = np.concatenate([J, spin], axis=1)
-        return self.solution_on(WrittenContacts(self, near, each, memory.by_place(), k, self._faces(rows)))
+        each = np.concatenate([J, self._of_moments(spin)], axis=1)
+        contacts = WrittenContacts(self, near, each, memory.by_place(), k, self._faces(rows))
+        self.lift = contacts.lift
+        return self.solution_on(contacts)
+
+    def _of_moments(self, spin: np.ndarray) -> np.ndarray:
+        """(k, m, n): rows of moments, of those about all axes (k, 3, n); 0 for moments that a contact does not have."""
+        about = self.element.turning
+        has = [[[axis in law.axes] for axis in about] for law in self.element.laws]
+        return np.where(np.array(has), spin[:, about], 0.0) if about else spin[:, :0]
 
     def _faces(self, rows: Rows) -> Faces | None:
         """Rows of contacts and their moments by pairs of bodies, where these have fewer and can move apart."""
@@ -71,8 +85,8 @@ class EachImpulses(JointImpulses):
         motions = pair_motions(model, self.bodies.q, element.patches, rows)
         if motions is None:
             return None
-        moments = [3 * i + axis for i, law in enumerate(element.laws) for axis in element.turning if axis in law.axes]
-        P = np.concatenate([motions.P, motions.S[moments]])
+        of_axes, turns = (x.reshape(len(rows.gap), 3, -1) for x in (motions.P, motions.S))
+        P = np.concatenate([of_axes, self._of_moments(turns)], axis=1).reshape(-1, len(motions.B))
         used = nonzeros(P).any(axis=0)
         fewer = used.sum() < model.nv and _independent(motions.B[used])
         return Faces(P[:, used], motions.B[used]) if fewer else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.contact.gathering import Slot, known_before, law_of, number_of, tied_together
 from dalembert.contact.rows import tangent_frame
-from dalembert.contact.solver import Carrier, LoopedContacts, LoopedProblem, WrittenProblem
+from dalembert.contact.solver import Carrier, ColdProblem, ContactProblem, ContactRows, Rows, contact_problem
 from dalembert.linear import nonzeros, sparse_product
 from dalembert.math import branch, lookup, take, where
 
@@ -58,8 +57,13 @@ class JointContacts(ContactTable):
         """Columns J, X and Y of a `Carrier`, before, free and jump, what is `Asked.held`, and whether it closes."""
 
     @abstractmethod
-    def solver_problem(self, bouncing: bool) -> LoopedProblem | WrittenProblem:
+    def solver_problem(self, bouncing: bool) -> ContactProblem:
         """The problem as the solver takes it, with rebounds or without."""
+
+    def asked_columns(self, bouncing: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Velocities without impulses, friction and levers of moments, as the solver takes them."""
+        c = self.columns["c" if bouncing or not self.bounces else "c_plain"]
+        return c, self.columns["mu"], self.columns["reach"]
 
     def law(self, number: Any) -> Any:
         """Law of the candidate with a number."""
@@ -151,22 +155,20 @@ class SlottedContacts(JointContacts):
 
         return self.map(one, self.near._asdict() | {"last": self.last})
 
-    def solver_problem(self, bouncing: bool) -> LoopedProblem:
+    def solver_problem(self, bouncing: bool) -> ContactProblem:
         """The problem as loops over contacts."""
-        columns, n, problem = self.columns, self.problem.system.model.nv, self.problem
-        tied = self.at.bodies.loops is None
-        J, pattern = (columns["J"], self.gathering.pattern) if tied else (columns["Y"], np.ones((n, n), bool))
-        c = columns["c" if bouncing or not self.bounces else "c_plain"]
-        contacts = LoopedContacts(
-            J, columns["X"], columns["Y"], c, columns["mu"], columns["reach"], pattern, self.count
-        )
-        return LoopedProblem(contacts, problem.joint_rows)
+        n, tied = self.problem.system.model.nv, self.at.bodies.loops is None
+        pattern = self.gathering.pattern if tied else np.ones((n, n), bool)
+        J, X, Y = (self.columns[name] for name in ("J" if tied else "Y", "X", "Y"))
+        rows = ContactRows(J, X, Y, *self.asked_columns(bouncing), pattern, self.count, unroll=False)
+        return contact_problem(rows, self.problem.joint_rows)
 
 
 class WrittenContacts(JointContacts):
     """Few contacts, each with its own place, of which zeros and constants fold.
 
-    J (k, 3 + m, nv): of their velocities. faces: their rows by pairs of bodies, where these have fewer.
+    J (k, 3 + m, nv): of their velocities, 0 for moments that a contact does not have. faces: their rows by pairs of
+    bodies, where these have fewer. lift: what carries the velocities of these pairs.
     """
 
     unroll = True
@@ -181,35 +183,14 @@ class WrittenContacts(JointContacts):
         faces: Faces | None = None,
     ) -> None:
         self.J, self.rows = J, problem.rows.J[problem.switching]
+        self.lift: np.ndarray | None = None
         self.faces = None if len(self.rows) else faces
         super().__init__(problem, near, None, places, last)
 
-    @cached_property
-    def at_rows(self) -> np.ndarray:
-        """(k, 3 + m): numbers of their rows among those of the solver, −1 for moments that a contact does not have."""
-        k, m = self.J.shape[0], len(self.about)
-        at = np.full((k, 3 + m), -1)
-        at[:, :3] = np.arange(3 * k).reshape(k, 3)
-        moments = [(i, 3 + a) for i in range(k) for a in range(m) if self._turns(self.near.number[i], self.about[a])]
-        for row, place in enumerate(moments, 3 * k):
-            at[place] = row
-        return at
-
-    def _turns(self, number: Any, axis: int) -> bool:
-        return hasattr(number, "__traced__") or axis in self.law(number).axes
-
-    def stacked(self, x: np.ndarray) -> np.ndarray:
-        """Rows of arrays (k, 3 + m, …) one behind the other, in the order of the solver."""
-        order = np.argsort(self.at_rows, axis=None)[np.sum(self.at_rows < 0) :]
-        return x.reshape(-1, *x.shape[2:])[order]
-
-    def by_contact(self, x: np.ndarray) -> np.ndarray:
-        """The reverse, with zeros for moments that a contact does not have."""
-        rows = np.concatenate([x, np.zeros((1, *x.shape[1:]))])
-        return rows[self.at_rows]
-
     def _moves(self) -> dict[str, np.ndarray]:
-        at, J = self.at, self.stacked(self.J)
+        at, k = self.at, len(self.near.number)
+        J = self.J.reshape(-1, self.J.shape[2])
+        n = len(J)
         if self.faces is None:
             carrier = at.bodies.carrier(np.concatenate([J, self.rows]))
             if not len(self.rows):  # where inertia is diagonal there is less to keep for Newton steps
@@ -219,8 +200,7 @@ class WrittenContacts(JointContacts):
             of_faces = at.bodies.carrier(self.faces.B)
             carrier = of_faces.condensed(self.faces.P)
             before = sparse_product(self.faces.P, sparse_product(self.faces.B, at.v))
-        n = len(J)
-        self.carrier, self.lift = carrier, None if self.faces is None else of_faces.Y
+            self.lift = of_faces.Y
 
         def changes(kick: np.ndarray) -> np.ndarray:
             if self.faces is None:
@@ -230,7 +210,8 @@ class WrittenContacts(JointContacts):
         moves = {"before": before, "free": before + changes(at.kick), "X": carrier.X.T[:n], "Y": carrier.Y.T[:n]}
         if at.jump is not None:
             moves["jump"] = changes(at.jump)
-        moves = {"J": self.J} | {name: self.by_contact(x) for name, x in moves.items()}
+        moves = {"J": self.J} | {name: x.reshape(k, -1, *x.shape[1:]) for name, x in moves.items()}
+        self.carrier = carrier
         groups = tied_together(np.any(nonzeros(self.J[:, :3]), axis=1))
         pushing = sparse_product(
             groups.T.astype(float), np.array([where(p[0] > 0.0, 1.0, 0.0) for p in self.last["p"]])
@@ -245,20 +226,14 @@ class WrittenContacts(JointContacts):
         items |= {name: moves[name] for name in ("before", "free", "X", "Y")} | {"last": self.last, "alone": alone}
         return moves | self.map(one, items)
 
-    def solver_problem(self, bouncing: bool) -> WrittenProblem:
+    def solver_problem(self, bouncing: bool) -> ContactProblem:
         """The problem written out."""
-        c = self.columns["c" if bouncing or not self.bounces else "c_plain"]
-        return WrittenProblem(
-            self.carrier,
-            np.concatenate([self.stacked(c), self.problem.row_free]),
-            list(self.columns["mu"]),
-            self.at_rows,
-            self.columns["reach"],
-            self.problem.row_laws,
-            self.problem.row_give,
-            self._starts_anew(),
-            self.lift,
-        )
+        carrier, k, n = self.carrier, len(self.near.number), self.J.shape[0] * self.J.shape[1]
+        J, X, Y = (x[:n].reshape(k, -1, x.shape[1]) for x in (carrier.J, carrier.X.T, carrier.Y.T))
+        rows, problem = carrier.some(range(n, len(carrier.J))), self.problem
+        of_rows = Rows(rows, problem.row_free, problem.row_laws, problem.row_give)
+        contacts = ContactRows(J, X, Y, *self.asked_columns(bouncing))
+        return (ColdProblem if self._starts_anew() else contact_problem)(contacts, of_rows)
 
     def _starts_anew(self) -> bool:
         """Whether nothing is known of a step before, and contacts alone, each on bodies of its own, are solved for."""

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from dalembert.contact.solver import Carrier, Law, constraint_impulses, contact_error
+from dalembert.contact.solver.carriers import chosen_contact
 from dalembert.contact.solver.cones import contact_block, missed_law
-from dalembert.contact.solver.impulses import chosen_contact
 from dalembert.contact.solver.row_laws import row_impulse
 from tolerances import COMPUTED, CONTACT_SOLVER
 
