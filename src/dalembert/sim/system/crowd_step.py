@@ -1,8 +1,8 @@
 """A time step of loose bodies that are looped over, alone or among robots: see `contact_step`.
 
-Loose bodies are rows of a table that loops go over. Joints are a part of the same table, in coordinates in which their
-inertia is the identity: so contacts of links are solved for together with all others, and the code does not grow with
-the number of bodies.
+Loose bodies are rows of a table of velocities. Joints are rows of the same table, in coordinates in which their inertia
+is the identity, so contacts of links are solved for together with all others, and the code does not grow with the
+number of bodies.
 """
 
 from __future__ import annotations

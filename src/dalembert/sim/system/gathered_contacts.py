@@ -1,12 +1,11 @@
-"""The impulses of a time step with many candidates for contact: see `contact_step`.
+"""Impulses of a time step with many candidates for contact: see `contact_step`.
 
-Those that may touch within the step are gathered into a few slots, and the problem is solved for these alone. Where
-they are more than there are slots, or another candidate would be passed through, the step is solved again with room for
-all, and with those that were missed. Each state of a batch decides that alone, so that what is computed beside it does
-not matter.
+The candidates that may touch within the step are gathered into a few slots, and the problem is solved for these. If
+they are more than there are slots, or if another candidate would be passed through, the step is solved again with room
+for all candidates. Each state of a batch decides this alone, so its result does not depend on the other states.
 
-Before that, robots that stand on balls are solved for on these alone: over plane ground one bound for each other shape
-tells whether that suffices (`contact.clearance`).
+Robots that stand on balls are solved on their feet first: over plane ground one bound for each other shape tells
+whether the feet suffice (`contact.clearance`).
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class GatheredImpulses(JointImpulses):
 
     @cached_property
     def candidates(self) -> Points:
-        """All of them, where they are."""
+        """Points of all candidates."""
         patches = self.element.patches
         later = self.motions.later(self.X, self.v, self.h) if any(patch.passes_by for patch in patches) else None
         return points(patches, self.X, later)
@@ -89,12 +88,12 @@ class GatheredImpulses(JointImpulses):
 
     @property
     def _nothing(self) -> dict[str, Any]:
-        """The numbers of no solution."""
+        """Numbers of a step that is not solved yet."""
         memory = self.element.memory(np.zeros(self.element.size(self.system.model)))
         return Solved(np.zeros(self.system.model.nv), memory, 0.0, 0.0, 0.0).numbers() | {"done": 0.0}
 
     def solved(self) -> Solved:
-        """With the feet alone where nothing else is in reach of the ground, else with all candidates."""
+        """Solve on the feet alone where nothing else is in reach of the ground, else on all candidates."""
         if self.clearance is None:
             end = self._of_all(0.0)
         else:
@@ -117,9 +116,9 @@ class GatheredImpulses(JointImpulses):
         return reduce(minimum, heights, np.inf) > (NEAR if self.bounces else CLOSE)
 
     def _on_feet(self) -> dict[str, Any]:
-        """The numbers of a solution with one contact for each foot, and whether no other shape would be passed through.
+        """Numbers of a solution with one contact for each foot, and whether no other shape would be passed through.
 
-        All that is known of these shapes is how deep they would be at the end of the step at most.
+        A bound tells how deep the other shapes are at most at the end of the step.
         """
         assert self.clearance is not None
         end = self._on_limbs(places_of(self.feet, 1), [k for tips in self.feet for k in tips])
@@ -128,9 +127,9 @@ class GatheredImpulses(JointImpulses):
         return {**end, "done": where(passes, 0.0, end["done"])}
 
     def _of_all(self, done: Any) -> dict[str, Any]:
-        """The numbers of a solution with all candidates, where it is not done yet.
+        """Numbers of a solution on all candidates, where there is none yet.
 
-        With one contact for each limb where these seem to be all that touch, else with two, else in slots.
+        It has one contact for each limb where these seem to be all that touch, else two, else slots.
         """
         everyone = range(len(self.gathering))
         speeds = self.gathering.speeds(self.candidates, self.motions, self.v)
@@ -159,9 +158,9 @@ class GatheredImpulses(JointImpulses):
         return logical_and(reduce(maximum, of_limbs) <= float(contacts), elsewhere < 0.5)
 
     def _on_limbs(self, places: list[Place], candidates: Sequence[int]) -> dict[str, Any]:
-        """The numbers of a solution with places for limbs, and whether it has settled and is that of some candidates.
+        """Numbers of a solution with places for limbs, and whether it settled and no candidate without place is passed.
 
-        Candidates that bounce all have to have a place, since the speed to which they do depends on that before.
+        Every candidate that bounces needs a place: its rebound depends on its velocity before the step.
         """
         every = self.candidates
         before = self.gathering.speeds(every, self.motions, self.v, candidates)
@@ -189,7 +188,7 @@ class GatheredImpulses(JointImpulses):
         return further[0] < 0.5 if len(further) else True
 
     def _with_slots(self, near: np.ndarray) -> dict[str, Any]:
-        """The numbers of a solution in few slots, or where these are not enough with room for all candidates."""
+        """Numbers of a solution in few slots or, where these are not enough, with room for all candidates."""
         gathering, k = self.gathering, self.element.slots
         enough = logical_and(self._known, sum(near) <= float(k))
 
@@ -208,7 +207,7 @@ class GatheredImpulses(JointImpulses):
         return {name: end[name] for name in first if name != "missed"}
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
-        """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
+        """Solution with the candidates that are near (n,) in k slots, those that it passes through, and the count."""
         numbers, count = self.gathering.numbered(near, k)
         solved = self.solution_on(SlottedContacts(self, in_slots(self.candidates, numbers, count), count))
         return solved, self._missed(near, solved.w), count

@@ -1,8 +1,8 @@
 """Contacts of limbs that end in balls, one or two at a time for each limb: how robots stand and walk.
 
-Of all candidates of a limb those that are about to sink in deepest take its places in the problem. Which velocities
-move them is known beforehand, so that the problem costs what that of the feet alone does. Where another candidate would
-then be passed through, the step is solved with room for all.
+The candidates of a limb that are about to sink in deepest take its places in the problem. Which velocities move them is
+known beforehand, so the problem costs as much as that of the feet alone. If another candidate would be passed through,
+the step is solved with room for all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The impulses of a time step of a robot whose links may touch each other in very many pairs: see `contact_step`.
+"""Impulses of a time step of a robot whose links may touch each other in very many pairs: see `contact_step`.
 
-In every state the pairs whose bounds come near each other are listed, then the points of these that may touch within
-the step go into slots (`contact.scene`), so that neither code nor most of the work grows with the number of pairs. A
-body that a step moves further than was allowed for makes it look again, with that much more room.
+Each state lists the pairs whose bounds come near each other; their points that may touch within the step go into slots
+(`contact.scene`). So neither code nor most of the work grows with the number of pairs. If a step moves a body further
+than its bound allowed for, it looks for pairs again, with that much more room.
 """
 
 from __future__ import annotations
