@@ -28,9 +28,10 @@ FAST_WAYS = {
     "bin_of": ("rollout",),
 }  # 20 s to compile
 
-# Another processor rounds otherwise, and the iteration of a step may end a round earlier, anywhere below its tolerance
-# of 1e-6 m/s. Rounding does not grow in these motions: ways whose programs round otherwise differ by 2e-9 at most.
-OTHER_PROCESSOR = 100 * ITERATED
+# Another processor rounds otherwise, and so do the programs of other ways: the iteration of a step may then end a round
+# earlier, anywhere below its tolerance of 1e-6 m/s, which the next steps take back. Where that happens in one of the
+# last steps, velocities differ: by up to 6.5e-7 m/s within the motion of the quadruped, and places by 1e-9.
+OTHER_PROCESSOR = {"q": 100 * ITERATED, "v": 1000 * ITERATED}
 OTHER_PROCESSOR_SINGLE = REACHED  # steps of float32 end at their rounding, 1e-4 m/s on a robot
 UNSETTLED_SINGLE = 20  # of 200 steps: whether one settles in float32 is a matter of rounding
 
@@ -68,7 +69,7 @@ def test_steps_are_as_stored(name: str, way: str) -> None:
     assert found["operations"] == known["operations"], f"operations of a step of {name} changed: {__doc__}"
     single = way == "float32"
     for part in ("q", "v"):
-        assert_close(found[part], known[part], OTHER_PROCESSOR_SINGLE if single else OTHER_PROCESSOR)
+        assert_close(found[part], known[part], OTHER_PROCESSOR_SINGLE if single else OTHER_PROCESSOR[part])
     if "unsettled" in known:
         differs = np.abs(found["unsettled"] - np.array(known["unsettled"]))
         assert np.all(differs <= (UNSETTLED_SINGLE if single else 0))
@@ -80,8 +81,8 @@ def test_all_ways_are_stored_and_end_in_the_same_state(name: str) -> None:
     assert list(known) == list(WAYS)
     first = known["simulate"]
     for way in ("rollout", "lanes", "stepper", "float32"):
-        tolerance = OTHER_PROCESSOR_SINGLE if way == "float32" else OTHER_PROCESSOR
         for part in ("q", "v"):
+            tolerance = OTHER_PROCESSOR_SINGLE if way == "float32" else OTHER_PROCESSOR[part]
             size = len(first[part])
             assert_close(np.reshape(known[way][part], (-1, size))[0], first[part], tolerance)
 
