@@ -61,7 +61,8 @@ def test_an_error_in_a_loop_has_a_line_of_its_own(capsys, monkeypatch) -> None:
     monkeypatch.setattr(progress, "FIRST", 0.05)
 
     def failing() -> None:
-        for _ in each(range(2), "counting"):
+        counted = each(range(2), "counting")
+        for _ in counted:
             time.sleep(0.2)
             raise ValueError
 
