@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
+from math import inf
 from numbers import Real
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
@@ -25,6 +26,13 @@ class ImportFindingsWarning(UserWarning):
 def is_number(x: Any) -> TypeGuard[float]:
     """Whether x is a real number, of Python or NumPy; True and False are none."""
     return isinstance(x, Real) and not isinstance(x, bool)
+
+
+def check_positive(what: str, value: Any, unit: str = "", zero: bool = False) -> None:
+    """Refuse anything but a finite number above 0; what: where and its name; zero: 0 is allowed."""
+    if not is_number(value) or not (0.0 <= value < inf if zero else 0.0 < value < inf):
+        expected = "0 or more" if zero else "above 0"
+        raise DalembertError(f"{what} is {value!r}, expected {expected}{f' [{unit}]' if unit else ''}")
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, control, load, motion
-from dalembert.errors import renamed, unknown
+from dalembert.errors import check_positive, renamed, unknown
 
 ARM = load("2r")
 Q = np.zeros(2)
@@ -58,3 +58,10 @@ def test_an_old_class_says_its_new_name():
 def test_unknown_names_come_with_the_nearest():
     assert "did you mean 'elbow'" in str(unknown("joint", "elbw", ["shoulder", "elbow"]))
     assert "there are no joints" in str(unknown("joint", "elbw", []))
+
+
+@pytest.mark.parametrize("value", ["50", None, 0.0, -1.0, float("inf"), float("nan"), True, [1.0]])
+def test_settings_that_are_no_positive_number_are_named(value):
+    with pytest.raises(DalembertError, match=r"dither: frequency is .*, expected above 0 \[Hz\]"):
+        control.dither(ARM, lambda t, q, v: q, 0.1, frequency=value)
+    check_positive("impedance: damping", 0.0, zero=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.compiler.execute import real_array
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, check_positive
 from dalembert.math import clip, floor, where
 from dalembert.model import motorized
 from dalembert.robot import Robot
@@ -367,8 +367,7 @@ def legs(
             f"legs: velocity has shape {np.shape(first_velocity)}, expected (3,): forwards, to the left, turning"
         )
     for name, value in (("clearance", clearance), ("leash", leash), ("friction", friction)):
-        if not 0.0 < value < np.inf:
-            raise DalembertError(f"legs: {name} is {value!r}, expected above 0")
+        check_positive(f"legs: {name}", value)
     if not 0.0 < margin <= 1.0:
         raise DalembertError(f"legs: margin is {margin!r}, expected a share of the friction, above 0 and at most 1")
     walker = Legs(

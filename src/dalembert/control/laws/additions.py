@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, check_positive
 from dalembert.math import abs as absolute
 from dalembert.math import maximum, pi, sin, tanh, where
 from dalembert.model import motorized
@@ -99,8 +99,7 @@ def gear_losses(robot: Robot, law: Callable[..., Any], efficiency: Any, slip_spe
     added.efficiency = per_freedom("gear_losses", robot, "efficiency", efficiency, "the share that a gear hands on")
     if not np.all(added.efficiency <= 1.0):
         raise DalembertError(f"gear_losses: efficiency is {efficiency!r}, expected above 0 and at most 1")
-    if not 0.0 < slip_speed < np.inf:
-        raise DalembertError(f"gear_losses: slip_speed is {slip_speed!r}, expected above 0 [rad/s or m/s]")
+    check_positive("gear_losses: slip_speed", slip_speed, "rad/s or m/s")
     added.slip_speed = float(slip_speed)
     return added
 
@@ -108,8 +107,7 @@ def gear_losses(robot: Robot, law: Callable[..., Any], efficiency: Any, slip_spe
 def dither(robot: Robot, law: Callable[..., Any], amplitude: Any, frequency: float = 50.0) -> Dither:
     """Add a small oscillation, which keeps joints from sticking: amplitude (nv,) or a number [N·m], frequency [Hz]."""
     added = Dither(robot, law)
-    if not 0.0 < frequency < np.inf:
-        raise DalembertError(f"dither: frequency is {frequency!r}, expected above 0 [Hz]")
+    check_positive("dither: frequency", frequency, "Hz")
     added.amplitude = per_freedom("dither", robot, "amplitude", amplitude, "N·m or N", zero=True)
     added.amplitude[~motorized(robot.model)] = 0.0
     added.frequency = float(frequency)
@@ -125,8 +123,7 @@ def limit_buffer(robot: Robot, law: Callable[..., Any], margin: Any = 0.05, freq
     """
     added = LimitBuffer(robot, law)
     added.margin = per_freedom("limit_buffer", robot, "margin", margin, "rad or m")
-    if not 0.0 < frequency < np.inf:
-        raise DalembertError(f"limit_buffer: frequency is {frequency!r}, expected above 0 [rad/s]")
+    check_positive("limit_buffer: frequency", frequency, "rad/s")
     q, limits = robot.neutral(), robot.limits
     for k, place in _limited(robot):
         low, high = limits.lower[place], limits.upper[place]

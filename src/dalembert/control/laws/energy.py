@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, renamed
+from dalembert.errors import DalembertError, check_positive, renamed
 from dalembert.math import where
 from dalembert.model import motorized
 from dalembert.robot import Robot
@@ -79,8 +79,7 @@ def energy_shaping(
     """
     weights = {"energy": 1.0 if energy is None else energy, "frequency": frequency, "damping_ratio": damping_ratio}
     for name, value in weights.items():
-        if not 0.0 < value < np.inf:
-            raise DalembertError(f"energy_shaping: {name} is {value!r}, expected above 0")
+        check_positive(f"energy_shaping: {name}", value)
     hold = lqr(robot, goal) if hold is None else hold
     if not isinstance(hold, LinearQuadratic):
         raise DalembertError(f"energy_shaping: hold is {type(hold).__name__}, expected the result of control.lqr")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, renamed
+from dalembert.errors import DalembertError, check_positive, renamed
 from dalembert.math import floor, where
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
@@ -118,8 +118,7 @@ def encoders(robot: Robot, law: Sampled | Callable[..., Any], resolution: Any, c
     sampled = law if isinstance(law, Sampled) else Sampled(law, period, state=())
     if isinstance(sampled.state, dict):
         raise DalembertError("encoders: the law's state is a dict, expected an array")
-    if not 0.0 < cutoff < np.inf:
-        raise DalembertError(f"encoders: cutoff is {cutoff!r}, expected above 0 [Hz]")
+    check_positive("encoders: cutoff", cutoff, "Hz")
     counts = per_freedom("encoders", robot, "resolution", resolution, "rad or m")
     around = Encoders(robot, sampled, counts, cutoff)
     return Sampled(around, sampled.period, sampled.delay, state=around.start, inputs=sampled.inputs)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.compiler.execute import is_single, real_array
-from dalembert.errors import DalembertError, is_number, renamed
+from dalembert.errors import DalembertError, check_positive, renamed
 from dalembert.linear import solve_semidefinite
 from dalembert.math import maximum, sqrt
 from dalembert.model import tool_frame
@@ -118,8 +118,7 @@ class _TaskLaw(Law):
         refuse_passive(where, robot, WHOLE_BODY)
         self.robot, self.task = robot, Task(where, robot, frame, goal, rows)
         self.posture: Reference | None = None if posture is None else reference(where, robot, posture)
-        if not (is_number(singular) and 0.0 <= singular < np.inf):
-            raise DalembertError(f"{where}: singular_damping is {singular!r}, expected 0 or more")
+        check_positive(f"{where}: singular_damping", singular, zero=True)
         self.singular_damping = float(singular)
         if singular == 0.0 and len(self.task.chosen) > robot.nv:
             raise DalembertError(
@@ -289,7 +288,6 @@ def resolved_rate(
     """
     law = ResolvedRate("resolved_rate", robot, frame, goal, rows, posture, singular_damping)
     for name, value in (("gain", gain), ("servo", servo)):
-        if not 0.0 < value < np.inf:
-            raise DalembertError(f"resolved_rate: {name} is {value!r}, expected above 0 [1/s]")
+        check_positive(f"resolved_rate: {name}", value, "1/s")
     law.gain, law.servo, law.speed_limit = float(gain), float(servo), robot.limits.velocity
     return law

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.compiler.execute import is_traced, real_array
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, check_positive
 from dalembert.linear import gram
 from dalembert.math import maximum, minimum
 from dalembert.quantities.guards import function_call
@@ -232,8 +232,7 @@ def inverse_kinematics(
         _check_taken(task, step)
     if not tasks:
         raise DalembertError("inverse_kinematics: there is no task")
-    if not 0.0 < damping < np.inf:
-        raise DalembertError(f"inverse_kinematics: damping is {damping!r}, expected above 0")
+    check_positive("inverse_kinematics: damping", damping)
     if step is not None and not 0.0 < step < np.inf:
         raise DalembertError(f"inverse_kinematics: step is {step!r}, expected above 0 [s]")
     return InverseKinematics(robot, tuple(tasks), tuple(limits), step, float(damping), int(command))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.dynamics.algorithms import center_of_mass, centroidal_momentum_matrix, total_mass
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, check_positive
 from dalembert.math import maximum
 from dalembert.math.entries import is_infinite, objects
 from dalembert.quantities.tangent import differentiated, pushed
@@ -113,8 +113,7 @@ class CollisionAvoidance(Limit):
 
     def checked(self, robot: Robot, where: str, step: float | None) -> None:
         super().checked(robot, where, step)
-        if not 0.0 <= self.stand_off < np.inf:
-            raise DalembertError(f"{self.name}: stand_off is {self.stand_off!r}, expected 0 or more [m]")
+        check_positive(f"{self.name}: stand_off", self.stand_off, "m", zero=True)
         if not robot.collision_pairs(self.pairs):
             raise DalembertError(f"{self.name}: no two links of robot {robot.name!r} may touch: name pairs=[(a, b), …]")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, check_positive
 from dalembert.robot import Robot
 
 
@@ -36,8 +36,7 @@ class Support:
     most: float = np.inf
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.friction < np.inf:
-            raise DalembertError(f"Support({self.frame}): friction is {self.friction!r}, expected above 0")
+        check_positive(f"Support({self.frame}): friction", self.friction)
         if not np.linalg.norm(self.normal) > 0.0:
             raise DalembertError(f"Support({self.frame}): normal is {self.normal!r}, expected a direction")
         if self.facets < 3:

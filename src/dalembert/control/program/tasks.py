@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, check_positive
 from dalembert.robot import Robot
 from dalembert.spatial.vectors import cross
 
@@ -71,12 +71,10 @@ class Task:
     def checked(self, robot: Robot) -> None:
         """Raise if it does not fit the robot."""
         for name in ("frequency", "damping"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise DalembertError(f"whole_body: {self.name}: {name} is {getattr(self, name)!r}, expected 0 or more")
+            check_positive(f"whole_body: {self.name}: {name}", getattr(self, name), zero=True)
         if self.gain is not None and not 0.0 < self.gain <= 1.0:
             raise DalembertError(f"whole_body: {self.name}: gain is {self.gain!r}, expected above 0, at most 1")
-        if not 0.0 <= self.lm_damping < np.inf:
-            raise DalembertError(f"whole_body: {self.name}: lm_damping is {self.lm_damping!r}, expected 0 or more")
+        check_positive(f"whole_body: {self.name}: lm_damping", self.lm_damping, zero=True)
         if not (np.all(np.asarray(self.weight, float) >= 0.0) and np.all(np.isfinite(np.asarray(self.weight, float)))):
             raise DalembertError(f"whole_body: {self.name}: weight is {self.weight!r}, expected 0 or more")
 
