@@ -17,15 +17,12 @@ from dalembert.model import ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Inertia, Pose, so3
 
+from ..closing import close
 from ..ledger import Ledger
 from .joints import Joint
 from .shapes import Placed
 from .tree import Step
 
-CLOSURES = {
-    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "ball": "point", "fixed": "weld",
-    "universal": "universal",
-}  # fmt: skip
 PERPENDICULAR = 1e-9
 
 
@@ -168,32 +165,14 @@ class Assembly:
 
     def close(self, joint: Joint, groups: Mapping[str, str]) -> None:
         """A joint that closes a loop."""
-        ledger, what = self.ledger, f"joint '{joint.name}' ({joint.kind}) closes a loop"
-        if groups[joint.parent] == groups[joint.child]:
-            ledger.info(joint.where, what, "without effect: fixed joints already make its ends one body")
-            return
-        if joint.kind not in CLOSURES:
-            cure = "let another joint close it: <physics><simbody><must_be_loop_joint>true"
-            raise DalembertError(f"{joint.where}: {what}, which a {joint.kind} joint cannot; {cure}")
         shape = {key: joint.X.R.T @ axis for key, axis in zip(("axis", "axis2"), joint.axes, strict=False)}
         if joint.kind == "universal" and abs(joint.axes[0] @ joint.axes[1]) > PERPENDICULAR:
-            raise DalembertError(f"{joint.where}: {what}, and its axes are not perpendicular; make them perpendicular")
+            what = f"joint '{joint.name}' (universal) closes a loop, and its axes are not perpendicular"
+            raise DalembertError(f"{joint.where}: {what}; make them perpendicular")
         X_parent = Pose.identity() if joint.parent == WORLD else self.links[joint.parent].X
-        self.builder.add_closure(
-            joint.name,
-            CLOSURES[joint.kind],
-            a=joint.parent,
-            b=joint.child,
-            placement_a=relative(X_parent, joint.X),
-            placement_b=relative(self.links[joint.child].X, joint.X),
-            **shape,
-        )
-        ledger.info(joint.where, what, f"kept as a {CLOSURES[joint.kind]} closure, without a coordinate")
-        if joint.effects:
-            what = f"damping, friction or spring of joint '{joint.name}', which closes a loop"
-            ledger.warning(joint.where, what, "not used: a closure has no coordinate")
-        if joint.mimic is not None:
-            ledger.warning(joint.mimic.where, f"<mimic> of joint '{joint.name}', which closes a loop", "not used")
+        placements = relative(X_parent, joint.X), relative(self.links[joint.child].X, joint.X)
+        cure = "<physics><simbody><must_be_loop_joint>true"
+        close(self.builder, joint, placements, shape, groups, self.ledger, cure)
 
 
 def relative(X_WA: Pose, X_WB: Pose) -> Pose:

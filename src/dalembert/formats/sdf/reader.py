@@ -157,10 +157,11 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     groups = welded(links, tree.steps)
     tree.steps = settle(tree.steps, gears, groups, mimic, ledger)
     assembly = Assembly(ModelBuilder(name, gravity), links, {joint.name for joint in joints}, ledger)
-    for root in tree.roots:
-        assembly.add_root(root, base or ("fixed" if scope.static else "free"))
-    for step in tree.steps:
-        assembly.add(step)
+    for item in tree.outward(links):
+        if isinstance(item, str):
+            assembly.add_root(item, base or ("fixed" if scope.static else "free"))
+        else:
+            assembly.add(item)
     for inside, X_WS in scopes:
         _add_frames(assembly, inside, X_WS)
     for joint in tree.loops:

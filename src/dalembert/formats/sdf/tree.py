@@ -30,6 +30,16 @@ class Tree:
     steps: list[Step] = field(default_factory=list)
     loops: list[Joint] = field(default_factory=list)
 
+    def outward(self, links: Iterable[str]) -> Iterator[str | Step]:
+        """Roots and steps, parents first; pieces of the robot in the order of the file's links."""
+        pieces: dict[str, list[str | Step]] = {root: [root] for root in self.roots}
+        top = {root: root for root in self.roots}
+        for step in self.steps:
+            top[step.child] = step.child if step.parent == WORLD else top[step.parent]
+            pieces.setdefault(top[step.child], []).append(step)
+        for link in links:
+            yield from pieces.get(link, [])
+
 
 def arrange(links: Iterable[str], joints: Iterable[Joint]) -> Tree:
     """A spanning tree of links and joints: along the joints' direction wherever possible.

@@ -63,6 +63,10 @@ def within(path: str, holder: str) -> bool:
 
 def _only(source: Source, stock: Stock) -> Scope:
     robots = _robots(source, stock)
+    root = source.stage.GetDefaultPrim() or source.stage.GetPseudoRoot()
+    whole = not root.IsPseudoRoot() and source.word(root, "dalembert:robot")  # as `save` marks a robot of several trees
+    if whole and all(within(body, str(root.GetPath())) for body in stock.bodies):
+        return Scope(stock.bodies, stock.joints, stock.colliders, root)
     if len(robots) > 1:
         names = list(robots)
         listed = ", ".join(f"<{name}>" for name in names[:LISTED])
@@ -75,7 +79,6 @@ def _only(source: Source, stock: Stock) -> Scope:
         raise DalembertError(
             f"{source.label}: no prim is a rigid body (PhysicsRigidBodyAPI); add UsdPhysics to the stage"
         )
-    root = source.stage.GetDefaultPrim() or source.stage.GetPseudoRoot()
     if robots:
         root = source.stage.GetPrimAtPath(next(iter(robots)))
     return Scope(stock.bodies, stock.joints, stock.colliders, root)

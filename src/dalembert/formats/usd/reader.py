@@ -15,6 +15,7 @@ from dalembert.model.assembly import WORLD
 from dalembert.model.keyframes import START
 from dalembert.spatial import Inertia, Pose, so3
 
+from ..closing import close
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
 from ..mimic import Mimic, check_mimics, check_options
@@ -25,7 +26,6 @@ from ..sdf.shapes import Placed
 from ..sdf.tree import Tree, arrange, unheld, welded
 from .actuators import add_actuators
 from .choice import Scope, choose, within
-from .closing import close
 from .contacts import filtered_pairs, with_groups
 from .drives import add_drive
 from .files import errors_named, open_stage
@@ -101,17 +101,21 @@ class _Reading:
         builder = ModelBuilder(self._name(), gravity)
         assembly = Assembly(builder, links, {joint.name for joint in joints}, self.ledger)
         self._add_scenery(builder)
-        for root in tree.roots:
-            joint = assembly.add_root(root, self.base or "free")
+        for item in tree.outward(links):
+            if not isinstance(item, str):
+                assembly.add(item)
+                continue
+            joint = assembly.add_root(item, self.base or "free")
             if self.base != "fixed":
-                start[joint] = [*links[root].X.p, *so3.to_quaternion(links[root].X.R)]
-        for step in tree.steps:
-            assembly.add(step)
+                start[joint] = [*links[item].X.p, *so3.to_quaternion(links[item].X.R)]
         for link in links.values():
             self._add_frames(builder, link.name, link.frames, link.where)
             self._add_shapes(builder, link.name, link.frames, shapes[link.name])
         for loop in tree.loops:
-            close(builder, stated[loop.name], groups, self.ledger)
+            each = stated[loop.name]
+            shape: dict[str, Any] = dict(zip(("axis", "axis2"), loop.axes, strict=False))
+            shape = shape if each.distance is None else {"length": each.distance}
+            close(builder, each.joint, (each.X_parent, each.X_child), shape, groups, self.ledger)
         check_mimics(builder, (step.joint for step in tree.steps))
         self._add_contents(builder, links, tree, stated, start)
         model = builder.model()

@@ -170,7 +170,10 @@ def test_the_joint_without_forces_is_the_one_that_closes_the_loop() -> None:
     assert [closure.name for closure in made.closures] == ["k"]
     both = text.replace('type="revolute"', 'type="revolute" ').replace(Z, damped)
     log = read(both + joint("l", "revolute", "a", "c", damped))[1]
-    assert any("damping, friction or spring of joint 'l'" in f.what and f.severity == "warning" for f in log)
+    assert any("spring of joint 'l', which closes a loop" in f.what and f.severity == "warning" for f in log)
+    limited = axis((0, 0, 1), "<limit><lower>-1</lower><upper>1</upper></limit>")
+    log = read(text.replace(Z, damped) + joint("l", "revolute", "a", "c", limited))[1]
+    assert any("limits, damping" in f.what and "'l'" in f.what and f.severity == "warning" for f in log)
 
 
 def test_must_be_loop_joint() -> None:

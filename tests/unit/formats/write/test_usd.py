@@ -27,6 +27,17 @@ def test_a_robot_through_usd(tmp_path):
     assert_same_dynamics(model, back)
 
 
+def test_several_trees_are_one_robot_again(tmp_path):
+    builder = ModelBuilder("cup and ball")
+    for name, joint in (("cup", "prismatic"), ("lid", "revolute"), ("ball", "free"), ("second", "free")):
+        parent = "cup" if name == "lid" else "world"
+        builder.add_body(name, parent=parent, joint=joint, mass=1.0, inertia=np.diag([0.1, 0.2, 0.25]))
+    model = builder.model()
+    back = again(model, tmp_path / "cup.usda")
+    assert joint_names(back) == joint_names(model) and back.name == model.name
+    assert_same_dynamics(model, back)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("ending", [".usda", ".usd"])
 @pytest.mark.parametrize("name", robots())
