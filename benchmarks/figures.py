@@ -139,7 +139,8 @@ def first(options: argparse.Namespace) -> list[dict]:
     for name in ("UR5", "quadruped", "Talos"):
         robot, more = first_call.ROBOTS[name]
         for label, call in first_call.CALLS.items():
-            if call is None or call == first_call.REACH or (name == "Talos" and label == "contact rollout"):
+            left_out = call is None or not first_call.fits(name, call) or call == first_call.THROWN
+            if left_out or (name == "Talos" and label.startswith("contact")):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 numbers = [first_call.measured(first_call.code_of(call, robot, more), folder) for _ in range(2)]
