@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.compiler.execute import Call, Recent, is_single, one_line, real_array
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms.inverse_kinematics import FAR
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, is_number
 from dalembert.model import Model
 from dalembert.spatial import se3
 from dalembert.typing import ArrayLike
@@ -100,13 +100,16 @@ def inverse_kinematics(
     A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
     `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
     """
+    _check_settings(tolerance, max_iterations, starts, limits, seed, rng)
+    if joints is not None and not isinstance(joints, (str, list, tuple)):
+        raise DalembertError(f"inverse_kinematics: joints is {joints!r}, expected a list of names")
     if type(frame) is str and {type(target), type(start)} <= {np.ndarray, list, tuple}:
         found = _at_once(robot, target, frame, rows, start, joints, limits, tolerance, max_iterations)
         if found is not None:
             return found
-    frames = [frame] if isinstance(frame, str) else list(frame)
-    if not frames:
-        raise DalembertError("inverse_kinematics: frame is empty, expected at least one name")
+    frames = [frame] if isinstance(frame, str) else list(frame) if isinstance(frame, (list, tuple)) else []
+    if not frames or not all(isinstance(name, str) for name in frames):
+        raise DalembertError(f"inverse_kinematics: frame is {frame!r}, expected a name, or a list of at least one")
     T, points = _targets(target)
     if not isinstance(frame, str):
         if T.ndim < 2 or T.shape[-2] != len(frames):
@@ -127,14 +130,27 @@ def inverse_kinematics(
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
     T = np.broadcast_to(T, (*batch, T.shape[-1])).reshape(-1, T.shape[-1])
     search = _Search(robot, tuple(frames), chosen, joints, limits, tolerance, max_iterations, is_single(target))
-    if rng is not None:
-        generator("inverse_kinematics", rng, seed)
     solution = search.run(T, first, starts, lambda: generator("inverse_kinematics", rng, seed))
     single = is_single(target) and (start is None or is_single(start))
     result = _result(solution, batch, search, single)
     if check and not batch and not result.success:
         raise DalembertError(_unreached(robot, frames, result, starts, limits, solution.numbers[:, GAP]))
     return result
+
+
+def _check_settings(tolerance: Any, max_iterations: Any, starts: Any, limits: Any, seed: Any, rng: Any) -> None:
+    whole = (int, np.integer)
+    for name, value, right, expected in (
+        ("tolerance", tolerance, is_number(tolerance) and 0.0 <= tolerance < np.inf, "a number above 0 [m and rad]"),
+        ("max_iterations", max_iterations, isinstance(max_iterations, whole), "a whole number"),
+        ("starts", starts, isinstance(starts, whole), "a whole number of at least 1"),
+        ("limits", limits, isinstance(limits, (bool, np.bool_)), "True or False"),
+        ("seed", seed, isinstance(seed, whole) and seed >= 0, "a whole number of at least 0"),
+    ):
+        if not right:
+            raise DalembertError(f"inverse_kinematics: {name} is {value!r}, expected {expected}")
+    if rng is not None:
+        generator("inverse_kinematics", rng, seed)
 
 
 def _at_once(
@@ -192,8 +208,14 @@ def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: 
         if joints is not None:
             raise DalembertError("inverse_kinematics: with joints=… pass start=…, in which the others stay")
         return None
-    q = normalize(robot, start)
-    difference(robot, q, q)  # refuses NaN
+    nq = robot.model.nq
+    x = real_array("inverse_kinematics: start", start, f"expected (…, {nq}) for robot {robot.name!r}")
+    if x.ndim == 0 or x.shape[-1] != nq:
+        raise DalembertError(f"inverse_kinematics: start has shape {x.shape}, expected (…, {nq}) for {robot.name!r}")
+    if not np.all(np.isfinite(x)):
+        raise DalembertError("inverse_kinematics: start has entries that are not finite")
+    q = normalize(robot, x)
+    difference(robot, q, q)  # refuses quaternions of length 0
     try:
         np.broadcast_shapes(batch, q.shape[:-1])
     except ValueError:

@@ -225,6 +225,16 @@ def test_seed_decides_and_single_precision_stays(ur5):
         (np.eye(4), {"start": np.zeros(5)}, "shape"),
         (np.zeros((2, 3)), {"start": np.zeros((3, 6))}, "do not broadcast"),
         (np.eye(4), {"joints": ["elbow"], "start": np.zeros(6)}, "unknown joint 'elbow'"),
+        (np.eye(4), {"joints": 3, "start": np.zeros(6)}, "joints is 3"),
+        (np.eye(4), {"start": np.full(6, np.nan)}, "inverse_kinematics: start has entries"),
+        (np.eye(4), {"start": "home"}, "inverse_kinematics: start is"),
+        (np.eye(4), {"tolerance": np.nan}, "tolerance is nan"),
+        (np.eye(4), {"tolerance": "fine"}, "tolerance is 'fine'"),
+        (np.eye(4), {"max_iterations": 2.5}, "max_iterations is 2.5"),
+        (np.eye(4), {"starts": "many"}, "starts is 'many'"),
+        (np.eye(4), {"limits": "hard"}, "limits is 'hard'"),
+        (np.eye(4), {"seed": -1}, "seed is -1"),
+        (np.eye(4), {"rng": 3}, "rng is 3"),
     ],
 )
 def test_wrong_input_is_refused(ur5, target, keywords, words):
