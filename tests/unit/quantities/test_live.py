@@ -182,7 +182,7 @@ def test_identity_and_disk_cache(robot):
     robot.compile("gravity", live=("gravity", "inertia"))
     again = Robot(robot.model)
     again.compile("gravity", live=("gravity", "inertia"))
-    assert compiled(again, "gravity", ("gravity", "inertia")).program._function is None  # not traced
+    assert compiled(again, "gravity", ("gravity", "inertia")).program._traced._function is None  # not traced
 
 
 def test_several_quantities(robot):
