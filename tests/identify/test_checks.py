@@ -95,6 +95,7 @@ def test_missing_torques_are_left_out(robot, log):
     ]
 
 
+@pytest.mark.filterwarnings("error:overflow", "error:invalid value")
 def test_torques_that_are_no_numbers_are_told_and_none_at_all_are_refused(robot, log):
     tau = log.tau.copy()
     tau[:, 2] = np.nan

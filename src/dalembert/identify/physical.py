@@ -82,7 +82,8 @@ class Coordinates:
         inertial = 10 * problem.bodies
         U = np.linalg.cholesky(pseudo_inertia(x[:inertial].reshape(-1, 10)))
         turned = U[:, None] @ SYMMETRIC @ np.swapaxes(U, 1, 2)[:, None]
-        scales = 1.0 / np.maximum(np.linalg.norm(problem.R[:, inertial:], axis=0), 1e-300)
+        sizes = np.linalg.norm(problem.R[:, inertial:], axis=0)
+        scales = 1.0 / np.where(sizes > 1e-150, sizes, 1.0)  # what no sample shows has no scale of its own
         return Coordinates(U, np.swapaxes(from_pseudo_inertia(turned), 1, 2), scales)
 
     def step(self, change: np.ndarray) -> np.ndarray:
