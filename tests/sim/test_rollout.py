@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, Sampled, SimulationError, elements, load
+from dalembert.math import where
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.stepping import Stepping
@@ -122,6 +123,14 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
         robot.rollout(q, v, integrator="rk4", elements=[elements.HardStop(robot.joints[0].name, lower=-1.0)])
     with pytest.raises(SimulationError, match="diverged between t = 0 and"):
         robot.rollout(q, v, lambda t, q, v: 1e9 * v + 1.0, 0.1, 1000)
+
+
+def test_a_law_that_turns_nan_is_not_called_fast() -> None:
+    def broken(t, q, v):
+        return where(t > 0.3, np.nan, 0.0) * v
+
+    with pytest.raises(SimulationError, match=r"'shoulder' is NaN: .* a law or a force that gives NaN"):
+        load("2r").rollout(np.zeros(2), np.zeros(2), broken, step=1e-3, steps=400)
 
 
 def test_a_motion_that_diverges_stops_and_keeps_what_came_before() -> None:

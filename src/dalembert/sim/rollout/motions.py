@@ -183,7 +183,10 @@ class Motions:
         number, first = int(np.argmin(good[:, record])), record + (rows.start or 0)
         state = e.reshape(-1, *e.shape[-2:])[number, first]
         speeds = np.abs(state[: model.nv]) <= FASTEST
-        joint = model.freedom_names[0 if speeds.all() else int(np.argmin(speeds))]
+        at = 0 if speeds.all() else int(np.argmin(speeds))
+        fast = f"is faster than {FASTEST:g} rad/s or m/s"
+        nan = "is NaN: a step far too long does that, or a law or a force that gives NaN"
+        what = f"joint {model.freedom_names[at]!r} {nan if np.isnan(state[at]) else fast}"
         begin, end = ((first + k) * self.every * self.step for k in (0, 1))
         events = self.stepping.events
         for event, mark in zip(events, state[len(state) - len(events) :], strict=True):
@@ -193,9 +196,9 @@ class Motions:
                     "its function must give a number everywhere"
                 )
         error = Diverged(
-            f"rollout: motion {number} diverged between t = {begin:.6g} and {end:.6g} s (joint {joint!r} is faster "
-            f"than {FASTEST:g} rad/s or m/s): try a smaller step, {self._stiff_cure()}, robot.stops() where joints run "
-            "away, or check=False to go on; `rollout` of this error has the records until then"
+            f"rollout: motion {number} diverged between t = {begin:.6g} and {end:.6g} s ({what}): try a smaller step, "
+            f"{self._stiff_cure()}, robot.stops() where joints run away, or check=False to go on; `rollout` of this "
+            "error has the records until then"
         )
         error.states = q[..., :first, :], e[..., :first, :]
         return error
