@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import wraps
 from math import inf
 from numbers import Real
+from operator import index
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 P = ParamSpec("P")
@@ -33,6 +34,17 @@ def check_positive(what: str, value: Any, unit: str = "", zero: bool = False) ->
     if not is_number(value) or not (0.0 <= value < inf if zero else 0.0 < value < inf):
         expected = "0 or more" if zero else "above 0"
         raise DalembertError(f"{what} is {value!r}, expected {expected}{f' [{unit}]' if unit else ''}")
+
+
+def whole_number(what: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least that, of Python or NumPy; anything else is refused. what: where and its name."""
+    try:
+        number = least - 1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise DalembertError(f"{what} is {value!r}, expected a whole number ≥ {least}")
+    return number
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.contact import Contact
 from dalembert.contact.contact import FILE
-from dalembert.errors import DalembertError, is_number, unknown
+from dalembert.errors import DalembertError, is_number, unknown, whole_number
 from dalembert.robot import Robot
 
 from .actions import JointTargets, Torques
@@ -84,7 +84,7 @@ class Environment:
         }  # fmt: skip
         self.robot, self.action, self.terrain = robot, action, terrain
         self.contact = _on_terrain(contact, terrain)
-        self.step, self.substeps = _time("step", step), _count("substeps", substeps)
+        self.step, self.substeps = _time("step", step), whole_number("Environment: substeps", substeps)
         self.period = self.step * self.substeps
         self.episode = None if episode is None else _time("episode", episode)
         self.steps = 0 if episode is None else max(1, round(self.episode / self.period))  # type: ignore[operator]
@@ -227,12 +227,6 @@ def _time(name: str, value: Any) -> float:
     if not is_number(value) or not 0.0 < value < np.inf:
         raise DalembertError(f"Environment: {name} is {value!r}, expected a time above 0 [s]")
     return float(value)
-
-
-def _count(name: str, value: Any) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise DalembertError(f"Environment: {name} is {value!r}, expected a whole number ≥ 1")
-    return int(value)
 
 
 def _functions(word: str, table: Any) -> dict[str, Function]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, whole_number
 from dalembert.math import where
 from dalembert.study.distributions.stream import Stream
 
@@ -48,8 +48,7 @@ def observed(
     """
     if isinstance(function, Observed) or not callable(function):
         raise DalembertError(f"observed: got {function!r}, expected a function of the state s")
-    if not isinstance(history, (int, np.integer)) or isinstance(history, bool) or history < 1:
-        raise DalembertError(f"observed: history is {history!r}, expected a whole number ≥ 1")
+    whole_number("observed: history", history)
     for name, value in (("noise", noise), ("scale", scale)):
         numbers = np.asarray(value)
         if numbers.dtype.kind not in "fiu" or not np.isfinite(numbers).all() or numbers.ndim > 1:

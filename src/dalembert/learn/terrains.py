@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.dynamics.collision import HeightField
-from dalembert.errors import DalembertError, is_number, unknown
+from dalembert.errors import DalembertError, is_number, unknown, whole_number
 from dalembert.math import clip, floor, logical_and, lookup, sqrt, where
 from dalembert.study.distributions.stream import Stream
 
@@ -160,8 +160,7 @@ def terrains(
             raise DalembertError(f"terrains: {name} is {hardest!r}, expected a number ≥ 0")
     if not kinds:
         raise DalembertError(f"terrains: no kind is given: pass one or more of {', '.join(KINDS)}, such as rough=0.1")
-    if not isinstance(levels, (int, np.integer)) or isinstance(levels, bool) or levels < 1:
-        raise DalembertError(f"terrains: levels is {levels!r}, expected a whole number ≥ 1")
+    whole_number("terrains: levels", levels)
     cells = size / spacing if is_number(size) and is_number(spacing) and spacing > 0.0 else 0.0
     if not size >= 4.0 * PLATFORM or abs(cells - round(cells)) > 1e-6 or round(cells) % 2:
         raise DalembertError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.compiler.execute import Program
 from dalembert.compiler.execute.threads import limit
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, whole_number
 from dalembert.study.distributions.stream import PRIME, words
 
 from .arrays import Arrays
@@ -318,9 +318,7 @@ class Vector:
 
 def _key(seed: Any) -> tuple[float, float]:
     """The residues that stand for a seed."""
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise DalembertError(f"vector: seed is {seed!r}, expected a whole number ≥ 0")
-    return words("seed", int(seed))
+    return words("seed", whole_number("vector: seed", seed, 0))
 
 
 def _check_whole(name: str, value: Any, least: int, most: int) -> None:

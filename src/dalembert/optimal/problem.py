@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from dalembert.compiler.execute.threads import limit
 from dalembert.compiler.execute.threads import run as run_threads
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
-from dalembert.errors import DalembertError, is_number, renamed, unknown
+from dalembert.errors import DalembertError, is_number, renamed, unknown, whole_number
 from dalembert.linear.stages import StageLayout
 from dalembert.model import motors_of
 from dalembert.robot import Robot
@@ -78,7 +77,7 @@ class Problem:
         parameters: Mapping[str, int],
     ) -> None:
         self.robot, self.motors = robot, motors_of(robot.model, motors if actuation is None else ())
-        self.nodes = _count("nodes", nodes)
+        self.nodes = whole_number("optimal_control: nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
         self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
         self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
@@ -231,7 +230,7 @@ class Problem:
         start = real_array("solve: q", q, arguments.expected_q)
         if start.ndim == 2:
             return cast(Any, self._batch(start, v, guess, max_iterations, tolerance, threads, parameters))
-        values, most = arguments.values(parameters), _count("max_iterations", max_iterations)
+        values, most = arguments.values(parameters), whole_number("optimal_control: max_iterations", max_iterations)
         position, velocity = arguments.state(start, v)
         accuracy = _positive("tolerance", tolerance)
         with self.lent_solver() as solver:
@@ -261,7 +260,7 @@ class Problem:
                 "receding: a law plans with a step and a start that are given, and this problem leaves them to the "
                 "plan: make one for the law with step= a number, without free_start="
             )
-        return Receding(self, _count("iterations", iterations), rate, answer, parameters)
+        return Receding(self, whole_number("optimal_control: iterations", iterations), rate, answer, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
@@ -371,17 +370,7 @@ def _positive(name: str, value: Any, what: str = "a number", most: float = np.in
     return number
 
 
-def _count(name: str, value: Any) -> int:
-    try:
-        number = 0 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise DalembertError(f"optimal_control: {name} is {value!r}, expected a whole number ≥ 1")
-    return number
-
-
 def _parameter(name: str, size: Any) -> int:
     if name in RESERVED:
         raise DalembertError(f"optimal_control: a parameter cannot be called {name!r}: choose another name")
-    return _count(name, size)
+    return whole_number(f"optimal_control: {name}", size)
