@@ -85,14 +85,15 @@ def measure(case: cases.Case, count: int, rounds: int) -> list[dict]:
         jobs = {
             "one": Job(f"robot.{name}({arguments})", first),
             "batch": Job(f"robot.{name}({arguments}, out=out, threads=1)", names, count),
+            "fill": Job("out.fill(1.0)", names, count),
             "pin one": Job(code, one),
             "pin loop": Job(loop, rival.names | {"Q": Q, "V": V, "U": U, "out": store}, n),
         }
         times = {key: sample.best for key, sample in race(jobs, rounds=rounds, round_time=2e-3).items()}
-        rows.append({"robot": case.label, "quantity": name, "error": error} | times)
+        rows.append({"robot": case.label, "quantity": name, "error": error, "bytes": whole[0].nbytes} | times)
         print(
             f"{case.label:8s}{name:32s}{times['one'] * 1e6:9.2f} µs {times['pin one'] / times['one']:6.1f}×"
-            f"{times['batch'] * 1e6:10.3f} µs {times['pin loop'] / times['batch']:6.1f}×",
+            f"{times['batch'] * 1e6:10.3f} µs {times['pin loop'] / times['batch']:6.1f}×{times['fill'] * 1e6:10.3f} µs",
             flush=True,
         )
     return rows
@@ -104,7 +105,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--states", type=int, default=4096)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args(arguments)
-    print(f"{'robot':8s}{'quantity':32s}{'one call':>12s} {'ratio':>7s}{'batch':>13s} {'ratio':>7s}   (to Pinocchio)")
+    head = f"{'robot':8s}{'quantity':32s}{'one call':>12s} {'ratio':>7s}{'batch':>13s} {'ratio':>7s}{'fill':>13s}"
+    print(head + "   (to Pinocchio)")
     rounds = 5 if options.quick else 15
     rows = [row for case in cases.select(options.robots) for row in measure(case, options.states, rounds)]
     Path("bench").mkdir(exist_ok=True)

@@ -267,7 +267,7 @@ def quantities():
     document = loaded("quantities")
     rows = [
         [f"{r['robot']}, {r['quantity'].replace('_', ' ')}", micro(r["one"]), number(r["pin one"] / r["one"]) + "×",
-         micro(r["batch"]), number(r["pin loop"] / r["batch"]) + "×"]
+         micro(r["batch"]), micro(r["fill"]), number(r["pin loop"] / r["batch"]) + "×"]
         for r in document["rows"]
     ]  # fmt: skip
     head = [
@@ -275,6 +275,7 @@ def quantities():
         "one call, µs",
         "beside Pinocchio's call",
         "in a batch, µs per state",
+        "`out.fill(1.0)` alone, µs",
         "beside a Python loop over Pinocchio",
     ]
     return table(head, rows) + "\n\n" + where(document, "One thread.")
