@@ -155,6 +155,11 @@ def test_a_joint_that_gravity_overloads_everywhere_is_named_before_the_search(mo
         identify.excitation(load("ur5").edit().set_joint("shoulder_lift_joint", effort_limit=1e-3).done())
 
 
+def test_a_joint_without_a_motor_is_refused():
+    with pytest.raises(DalembertError, match="joint 'hinge' has an effort limit of 0"):
+        identify.excitation(load("cartpole"))
+
+
 def test_free_bases_are_refused_with_a_cure():
     with pytest.raises(DalembertError, match="base='fixed'"):
         identify.excitation(load("quadruped"))

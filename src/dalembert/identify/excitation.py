@@ -222,7 +222,12 @@ class Surroundings(NamedTuple):
 
 def _held(robot: Robot, limits: Limits, margin: float) -> np.ndarray:
     """Where the motors hold the robot most easily, of its usual start, the middle of its ranges and random places."""
-    effort, half = np.maximum(_efforts(robot, margin), 1e-300), 0.5 * INSIDE * (limits.upper - limits.lower)
+    effort, half = _efforts(robot, margin), 0.5 * INSIDE * (limits.upper - limits.lower)
+    if not np.all(effort > 0.0):
+        raise DalembertError(
+            f"excitation: joint {robot.model.freedom_names[int(np.argmin(effort))]!r} has an effort limit of 0: "
+            "no motor moves it: state the limit, or lock the joint"
+        )
     places = np.random.default_rng(0).uniform(limits.center - half, limits.center + half, (PLACES, robot.nq))
     places[:2] = np.clip(start_of(robot.model).q, limits.center - half, limits.center + half), limits.center
     gravity, slow = robot.gravity(places), SLOW * np.minimum(limits.velocity, 1.0)
