@@ -17,7 +17,8 @@ WORDS = {
 }  # fmt: skip
 # results of inner iterations, and inputs
 INNER = {
-    "Binary", "Chunk", "Clock", "ConstraintImpulses", "InteriorPoint", "Limits", "Loop", "Memory", "Optimum", "Ordered",
+    "Binary", "Chunk", "Clock", "ConstraintImpulses", "ExcitationSettings", "InteriorPoint",
+    "Limits", "Loop", "Memory", "Optimum", "Ordered",
     "QuadraticSolution", "Repetition", "Solved", "Surroundings", "Trigger", "Turned", "Unsolved",
 }  # fmt: skip
 
