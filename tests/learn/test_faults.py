@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -13,13 +15,15 @@ from learning import PERIOD, crawler_environment, pole, pole_environment
 pytest.importorskip("gymnasium")
 
 
-def test_gains_are_refused_where_swings_grow():
+def test_gains_whose_swings_grow_are_told():
     """v1 = v − h/I (kp q + kd v), q1 = q + h v1 grows from kd h/I + kp h²/(2 I) = 2 on."""
     h, (inertia,) = PERIOD, pole().mass_matrix(np.zeros(1))[0]
     for kp in (0.0, inertia / h**2):
         most = 2.0 * inertia / h - 0.5 * kp * h
-        pole_environment(action=learn.JointTargets(kp=kp, kd=0.999 * most), step=h, substeps=1)
-        with pytest.raises(DalembertError, match="unstable"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pole_environment(action=learn.JointTargets(kp=kp, kd=0.999 * most), step=h, substeps=1)
+        with pytest.warns(UserWarning, match="servo of joint 'hinge' .* unstable .* take step="):
             pole_environment(action=learn.JointTargets(kp=kp, kd=1.001 * most), step=h, substeps=1)
 
 
@@ -68,7 +72,6 @@ def test_a_function_that_does_not_trace_is_named_with_its_line():
         ({"action": learn.JointTargets(kp=1.0, kd=1.0, delay=0.5)}, "delay"),
         ({"action": learn.JointTargets(kp=1.0, kd=1.0, joints=("hinge", "hinge"))}, "twice"),
         ({"action": learn.JointTargets(kp=1.0, kd=1.0, motor=3)}, "DCMotor"),
-        ({"action": learn.JointTargets(kp=1.0, kd=1e4)}, "servo of joint 'hinge' .* unstable .* take step="),
         ({"randomize": {"inertiae": learn.scale(0.9, 1.1)}}, "did you mean 'inertia'"),
         ({"randomize": {"inertia": 1.1}}, "expected a distribution"),
         ({"randomize": {"inertia": learn.uniform(0.9, 1.1)}}, "use scale"),

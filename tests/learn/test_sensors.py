@@ -34,7 +34,7 @@ def test_a_height_scan_turns_with_the_yaw_alone_and_is_what_rays_find():
         return q
 
     env = learn.Environment(
-        robot, contact=Contact(terrain=field), action=learn.JointTargets(kp=1.0, kd=1.0), reset=start, reward=REWARD,
+        robot, contact=Contact(terrain=field), action=learn.JointTargets(kp=1.0, kd=0.1), reset=start, reward=REWARD,
         sensors={"scan": learn.height_scan(POINTS, longest=5.0)},
         observe={"scan": lambda s: s.sensors["scan"], "q": lambda s: s.q},
     )  # fmt: skip
@@ -58,7 +58,7 @@ def test_a_height_scan_under_an_overhang_sees_the_ground():
     """Rays begin at the robot, not above it: a table over it is not the ground, one below it is."""
     robot = table_robot()
     env = learn.Environment(
-        robot, contact=Contact(ground=0.0), action=learn.JointTargets(kp=1.0, kd=1.0), reward=REWARD,
+        robot, contact=Contact(ground=0.0), action=learn.JointTargets(kp=1.0, kd=0.1), reward=REWARD,
         sensors={"scan": learn.height_scan([[0.0, 0.0], [3.0, 0.0]], body="ball", longest=9.0)},
         observe={"scan": lambda s: s.sensors["scan"]},
     )  # fmt: skip

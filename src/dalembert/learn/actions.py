@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -152,7 +153,7 @@ class Drive:
         self.delay = _delay(self.where, action.delay)
 
     def check(self, model: Model, q: np.ndarray, step: float) -> None:
-        """Refuse servos that the step cannot follow: in the air, at q (nq,), their swings would grow without end."""
+        """Warn of servos that the step cannot follow: in the air, at q (nq,), their swings would grow without end."""
         if self.kp is None:
             return
         inertia, damping = (
@@ -176,9 +177,10 @@ class Drive:
         while swings(longest)[0] > STABLE and longest > SHORTEST * step:
             longest *= 0.8
         servo = f"the servo of joint {self.names[k]!r} (kp={self.kp[k]:g}, kd={self.kd[k]:g})"
-        raise DalembertError(
+        warnings.warn(
             f"{self.where}: {servo} is unstable at a step of {step:g} s: swings grow {growth:.2g}-fold in each. "
-            f"Lower its gains, give the joint an armature, or take step={longest:.2g} s or less"
+            f"Lower its gains, give the joint an armature, or take step={longest:.2g} s or less",
+            stacklevel=3,
         )
 
     def bounded(self, action: np.ndarray) -> np.ndarray:
