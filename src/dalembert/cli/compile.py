@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 from dalembert.compiler.backends import cache
-from dalembert.compiler.execute import host
 from dalembert.contact import Contact
 from dalembert.errors import unknown
 from dalembert.progress import Progress
@@ -52,6 +51,8 @@ def run(
 
     Example: `dalembert compile ur5 --for dynamics,derivatives --batch`
     """
+    from dalembert.compiler.execute import host  # loads LLVM
+
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     work: dict[str, Callable[[Robot], object]] = {}
     for purpose in dict.fromkeys(word.strip() for word in purposes.split(",")):
