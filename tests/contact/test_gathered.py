@@ -124,6 +124,7 @@ def test_stops_and_moments_beside_slots(slots):
     assert np.abs(ends[1] - ends[0]).max() < CONTACT_SOLVER
 
 
+@pytest.mark.long
 def test_accelerations_of_a_state_in_slots_are_those_of_a_place_for_each_candidate():
     """Standing, lying, sliding, flying; of the forces, too, and of slopes where nothing is shared in many ways."""
     robot, rng = tumbler(), np.random.default_rng(3)

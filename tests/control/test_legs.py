@@ -56,6 +56,7 @@ def push(force: float, begin: float, axis=(0.0, 1.0, 0.0)) -> elements.Thruster:
     return elements.Thruster("trunk", lambda t: where(t < begin, 0.0, where(t < begin + 0.1, force, 0.0)), axis)
 
 
+@pytest.mark.long
 def test_it_trots_though_it_starts_sideways() -> None:
     """The compiled program is that of the guide page, found in the cache."""
     robot = load("quadruped")

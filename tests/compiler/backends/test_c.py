@@ -31,7 +31,7 @@ def library(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     sources = [c.write(c.emit(e.traced, f"f_{e.name}", request.param), folder)[1] for e in EXPRESSIONS]
     built = folder / "expressions.so"
-    subprocess.run([COMPILERS[0], *STRICT, "-O1", "-shared", "-fPIC", *sources, "-lm", "-o", built], check=True)
+    subprocess.run([COMPILERS[0], *STRICT, "-O0", "-shared", "-fPIC", *sources, "-lm", "-o", built], check=True)
     return ctypes.CDLL(str(built)), REAL[request.param]
 
 
