@@ -27,6 +27,19 @@ def test_a_foot_at_the_capture_point_brings_the_pendulum_to_rest():
     assert found.margin == pytest.approx(-abs(v[0] / w), abs=ITERATED)  # beside the line of two feet
 
 
+def test_gravity_is_that_of_the_robot():
+    """On the Moon a robot falls more slowly, so that its capture point is further away; sideways there is none."""
+    dog, v = load("quadruped"), np.zeros(18)
+    q, feet, v[3] = dog.neutral(), [frame.name for frame in dog.frames if "foot" in frame.name], 0.5
+    moon = dog.edit().gravity((0, 0, -1.62)).done()
+    places = [control.balance(robot, q, v, feet, -0.5).point[0] - robot.center_of_mass(q)[0] for robot in (dog, moon)]
+    assert places[1] / places[0] == pytest.approx(np.sqrt(9.81 / 1.62), rel=ITERATED)
+    with pytest.raises(DalembertError, match=r"gravity of robot 'quadruped' is .*expected downwards"):
+        control.balance(dog.edit().gravity((9.81, 0, 0)).done(), q, v, feet)
+    with pytest.raises(DalembertError, match=r"gravity of robot 'quadruped' is .*on Earth"):
+        control.legs(moon, feet, q)
+
+
 @pytest.mark.parametrize("count", [3, 4, 6])
 def test_the_margin_is_the_distance_from_the_sides_of_the_hull(count):
     rng = np.random.default_rng(count)

@@ -16,8 +16,6 @@ from dalembert.errors import DalembertError
 from dalembert.math import minimum, sqrt, where
 from dalembert.robot import Robot
 
-from .gait import GRAVITY
-
 FAR = 1e3  # [m]: stands for a line that is no side of the polygon
 LEVEL = 1e-9  # [m²]: rounding of areas
 
@@ -34,12 +32,17 @@ def balance(robot: Robot, q: Any, v: Any, feet: Sequence[str], ground: float = 0
     """Whether the robot can stay on the feet that stand, one state at a time; traces into events and laws.
 
     feet: frames at the feet, three or more for an area: two are a line, of which every point beside it is outside;
-    ground: its height [m].
+    ground: its height [m]; NaN if the centre of mass is below it.
     """
     if not len(feet):
         raise DalembertError("balance: there are no feet: name the frames that stand")
+    x, y, z = robot.model.gravity
+    if x or y or not z < 0.0:
+        raise DalembertError(
+            f"balance: the gravity of robot {robot.name!r} is ({x:g}, {y:g}, {z:g}), expected downwards"
+        )
     place, velocity = robot.center_of_mass(q), robot.center_of_mass_jacobian(q) @ v
-    lag = sqrt(minimum(-(ground - place[2]), FAR) / GRAVITY)
+    lag = sqrt((place[2] - ground) / -z)
     point = np.array([place[0] + lag * velocity[0], place[1] + lag * velocity[1], ground + 0.0 * place[2]])
     return Balance(point, _margin([robot.pose(q, foot)[:2, 3] for foot in feet], point[:2]))
 

@@ -28,7 +28,9 @@ from .horizon import ROWS, Horizon, inverse
 
 WEIGHTS = (20.0, 20.0, 10.0, 20.0, 20.0, 60.0, 0.2, 0.2, 0.2, 1.0, 1.0, 1.0)
 FORCE = 1e-5  # of the squared force, in the cost
-GRAVITY = np.array([0.0, 0.0, -9.81])
+STANDARD = 9.81  # [m/s²]
+GRAVITY = np.array([0.0, 0.0, -STANDARD])
+ALIKE = 0.01  # of it: other values that files have for the same, as 9.8 and 9.80665
 
 
 class ForcePlan(NamedTuple):
@@ -169,6 +171,11 @@ def centroidal(
     step [s] between nodes, friction µ, most [N]: greatest normal force of a foot, default three times the weight.
     """
     if robot is not None:
+        if np.abs(robot.model.gravity - GRAVITY).max() > ALIKE * STANDARD:
+            raise DalembertError(
+                f"centroidal: the gravity of robot {robot.name!r} is {robot.model.gravity.tolist()}, expected "
+                f"{GRAVITY.tolist()} to {100.0 * ALIKE:g} %: plans and gaits hold on Earth, upright"
+            )
         place = robot.neutral() if q is None else np.asarray(q, float)
         R = so3.from_quaternion(place[3:7]) if robot.model.floating else np.eye(3)
         whole = robot.composite_inertia(place)
@@ -184,5 +191,5 @@ def centroidal(
     W = np.asarray(weights, float)
     if W.shape != (12,) or W.min() < 0.0:
         raise DalembertError(f"centroidal: weights has shape {W.shape}, expected (12,) numbers of at least 0")
-    top = 3.0 * 9.81 * mass if most is None else float(most)
+    top = 3.0 * STANDARD * mass if most is None else float(most)
     return Centroidal(float(mass), tensor, float(step), float(friction), top, W)
