@@ -7,6 +7,7 @@ import os
 import queue
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import suppress
@@ -23,22 +24,22 @@ NAMED = ("threads", "processes", "ray", "slurm", "dask://HOST:PORT")
 POLL = 0.2  # [s] between two questions to a job that is no future
 
 
-class Workers:
+class Workers(ABC):
     """Workers that take chunks; `count` of them work at a time."""
 
     count: int
 
+    @abstractmethod
     def submit(self, begin: int, end: int, shapes: Shapes | None) -> Future[Chunk]:
         """Begin with rows begin … end − 1."""
-        raise NotImplementedError
 
-    def again(self) -> None:
+    def again(self) -> None:  # noqa: B027 - optional
         """Replace workers that died with the executor that had them."""
 
-    def stop(self) -> None:
+    def stop(self) -> None:  # noqa: B027 - optional
         """Let chunks under way end early, with the rows that are done."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - optional
         """Release what was opened here; executors of the user's stay open."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -130,21 +131,21 @@ class Outputs:
         return found
 
 
-class Chunked:
+class Chunked(ABC):
     """A function that computes many rows at once; `Motion` is one. Subclass it, state `names`, and write `chunk`."""
 
     names: tuple[str, ...]
     kind: ClassVar[str] = "chunk"
     how: ClassVar[str] = "all rows of a chunk at once"
 
-    def check(self, robot: Robot, space: Space) -> None:
+    def check(self, robot: Robot, space: Space) -> None:  # noqa: B027 - optional
         """Refuse names that nothing has, and axes that nothing takes."""
 
+    @abstractmethod
     def chunk(
         self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Outputs (n, …) of n rows, and which of them (n,) diverged."""
-        raise NotImplementedError
 
     def repeated(self, robot: Robot, space: Space, values: Mapping[str, np.ndarray]) -> Any:
         """One row again, values (1, …)."""

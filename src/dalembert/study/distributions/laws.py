@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from .inverse_normal import inverse_normal, less
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Distribution(ABC):
     """The values of an axis as a function of uniform numbers. Subclass it, state `size`, and write `values`.
 
     size: None for a number per row, k for a vector (k,).
@@ -33,12 +34,12 @@ class Distribution:
         """Uniform numbers per row."""
         return 1 if self.size is None else self.size
 
+    @abstractmethod
     def values(self, u: np.ndarray) -> np.ndarray:
         """Values (n,) or (n, size) of uniform numbers u (n, width) between 0 and 1.
 
         Written with arithmetic and `dalembert.math`, it also serves compiled environments, where u is traced.
         """
-        raise NotImplementedError
 
     def shaped(self, x: np.ndarray) -> np.ndarray:
         """The numbers (n, width) as values of the axis."""
