@@ -1,4 +1,4 @@
-# make demo | test | test-long | check | bench | docs | package     (a virtual environment is made in .venv on first use)
+# make demo | test | test-long | check | bench | docs | docs-text | package     (a virtual environment is made in .venv on first use)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -17,7 +17,7 @@ else
 TESTS := $(DEV)
 endif
 
-.PHONY: demo test test-long check lint layers bench docs readme package clean
+.PHONY: demo test test-long check lint layers bench docs docs-text readme package clean
 .DELETE_ON_ERROR:
 
 demo: $(CORE)
@@ -50,10 +50,15 @@ bench: $(CORE) $(VENV)/.peers
 	$(BIN)/python benchmarks/quantities.py
 	$(BIN)/python benchmarks/simulation.py
 
-# The site, in build/docs; a warning is an error.
-docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+# The site, in build/docs; a warning is an error. It is built beside the one that stands, which stays if the build ends early.
+docs docs-text: $(VENV)/.docs
+	rm -rf build/docs.new
+	$(SITE) $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs.new
+	rm -rf build/docs && mv build/docs.new build/docs
 	@echo "open build/docs/index.html"
+
+# Without pictures, in less than a minute.
+docs-text: SITE := DALEMBERT_DOCS=text
 
 # Writes the figures of README.md and docs/performance.md from benchmarks/results (see benchmarks/figures.py).
 readme: $(CORE)

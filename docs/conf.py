@@ -1,9 +1,16 @@
-"""The documentation site: `make docs`. Formulas are drawn at build time: pages need neither a network nor fonts."""
+"""The documentation site: `make docs`; `make docs-text` leaves the pictures out.
 
+Formulas are drawn at build time: pages need neither a network nor fonts. Each page is also there as Markdown, and
+llms.txt lists all of them.
+"""
+
+import hashlib
 import html
+import json
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,26 +36,73 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_math_renderer = "drawn"
+python_maximum_signature_line_length = 90
 SIZE = 17  # of formulas [px]
+TEXT = os.environ.get("DALEMBERT_DOCS") == "text"  # without pictures
+# Types in signatures have short names, of which rooms have several; folders of the source tree are not on the site.
+suppress_warnings = ["ref.python", *(["image.not_readable"] if TEXT else [])]
+
+
+DRAWN = HERE.parent / "build" / "drawn.json"  # script → digest of what its picture was drawn from
 
 
 def figures(app) -> None:
-    """Draw every figure that is missing or older than its script, two at a time."""
+    """Draw every figure whose script, helpers or package version changed, two at a time, and say so."""
+    scripts = [*sorted((HERE / "figures").glob("*.py")), *gallery.scripts()]
+    drawn = json.loads(DRAWN.read_text("utf-8")) if DRAWN.exists() else {}
+    keys = {script: digest(script) for script in scripts}
+    due = [script for script in scripts if picture(script) is None or drawn.get(script.name) != keys[script]]
+    begin = time.monotonic()
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(draw, [*sorted((HERE / "figures").glob("*.py")), *gallery.scripts()]))
+        for k, script in enumerate(pool.map(draw, due), 1):
+            drawn[script.name] = keys[script]
+            DRAWN.parent.mkdir(exist_ok=True)
+            DRAWN.write_text(json.dumps(drawn, indent=1), "utf-8")
+            print(f"  {k} of {len(due)} pictures, {time.monotonic() - begin:.0f} s: {script.name}", flush=True)
     gallery.write()
 
 
-def draw(script: Path) -> None:
-    """A script leaves a picture beside itself; it runs in a process of its own, with docs/ on its path."""
-    pictures = [script.with_suffix(kind) for kind in (".svg", ".png", ".webp")]
-    if any(p.exists() and p.stat().st_mtime >= script.stat().st_mtime for p in pictures):
-        return
+def digest(script: Path) -> str:
+    """Digest of a script, of what it shares with others, and of the version that draws it."""
+    shared = (HERE / "drawing.py").read_bytes() + (HERE.parent / "src/dalembert/version.py").read_bytes()
+    return hashlib.sha256(script.read_bytes() + shared).hexdigest()
+
+
+def picture(script: Path) -> Path | None:
+    """The picture that a script leaves beside itself."""
+    return next((p for kind in (".svg", ".png", ".webp") if (p := script.with_suffix(kind)).exists()), None)
+
+
+def draw(script: Path) -> Path:
+    """Run a script in a process of its own, with docs/ on its path."""
     path = os.pathsep.join([*sys.path[:2], os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{script} failed:\n{done.stderr}")
+    return script
+
+
+def markdown(app, problem) -> None:
+    """Copy the source of each page beside it, and list them in llms.txt."""
+    if problem is not None or app.builder.name != "html":
+        return
+    lines = [
+        "# dalembert",
+        "",
+        "> Rigid-body dynamics of robots in Python, traced per robot and compiled.",
+        "",
+        "## Pages",
+        "",
+    ]
+    for page in sorted(app.env.found_docs):
+        text = (HERE / f"{page}.md").read_text("utf-8")
+        target = Path(app.outdir) / f"{page}.md"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+        title = next((line.lstrip("# ") for line in text.splitlines() if line.startswith("# ")), page)
+        lines.append(f"- [{title}]({page}.md)")
+    (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def inline(translator, node) -> None:
@@ -71,6 +125,10 @@ def label(node) -> str:
 
 def setup(app) -> None:
     app.add_html_math_renderer("drawn", inline_renderers=(inline, None), block_renderers=(block, None))
-    app.connect("builder-inited", figures)
+    if TEXT:
+        gallery.write(pictures=False)
+    else:
+        app.connect("builder-inited", figures)
+    app.connect("build-finished", markdown)
     reference.write()
     licences.write()

@@ -40,8 +40,8 @@ def thumb(script: Path) -> str:
     return small.name
 
 
-def write() -> None:
-    """A page for each group, and one that shows all pictures; the pictures are there already."""
+def write(pictures: bool = True) -> None:
+    """A page for each group, and one that shows all pictures; pictures: whether they are there already."""
     folder = HERE / "gallery"
     head = [
         "# Gallery",
@@ -61,7 +61,8 @@ def write() -> None:
             page += [f"## {name}", "", text, "", f"![{name}]({group}/{script.stem}.webp)", ""]
             page += ["<details><summary>The script</summary>", "", "```{literalinclude} " + f"{group}/{script.name}"]
             page += [":language: python", "```", "", "</details>", ""]
-            head += [f"[![{name}](thumbs/{thumb(script)})]({group}.md#{slug(name)})"]
+            shown = f"![{name}](thumbs/{thumb(script)})" if pictures else f"{name} · "
+            head += [f"[{shown}]({group}.md#{slug(name)})"]
         head += [":::", ""]
         (folder / f"{group}.md").write_text("\n".join(page) + "\n", "utf-8")
     tree = ["```{toctree}", ":hidden:", "", *GROUPS, "```", ""]
