@@ -1,4 +1,4 @@
-"""How large the rooms are, as a table: `python docs/rooms.py` rewrites it in docs/architecture.md."""
+"""How large rooms and tests are: `python docs/rooms.py` writes tables into docs/architecture.md and docs/testing.md."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import NamedTuple
 DOCS = Path(__file__).parent
 PAGE, PACKAGE = DOCS / "architecture.md", DOCS.parent / "src" / "dalembert"
 TABLE = re.compile(r"(?<=<!-- rooms -->\n).*(?=<!-- end of rooms -->)", re.DOTALL)
+TESTING, TESTS = DOCS / "testing.md", DOCS.parent / "tests"
+TEST_TABLE = re.compile(r"(?<=<!-- tests -->\n).*(?=<!-- end of tests -->)", re.DOTALL)
 
 
 class Room(NamedTuple):
@@ -47,6 +49,30 @@ def table(found: dict[str, Room]) -> str:
     return "\n".join(["| room | lines | files | public names |", "|---|--:|--:|--:|", *rows, ""])
 
 
+def tests() -> dict[str, tuple[int, int]]:
+    """Files and test functions of each folder of tests, most functions first; "others": the files beside them."""
+    counted = {}
+    for folder in (*sorted(path for path in TESTS.iterdir() if path.is_dir()), TESTS):
+        files = sorted(folder.glob("test_*.py") if folder == TESTS else folder.rglob("test_*.py"))
+        functions = sum(len(re.findall(r"^ *def test_", path.read_text("utf-8"), re.MULTILINE)) for path in files)
+        if files:
+            counted["others" if folder == TESTS else folder.name] = (len(files), functions)
+    return dict(sorted(counted.items(), key=lambda folder: -folder[1][1]))
+
+
+def test_table(counted: dict[str, tuple[int, int]]) -> str:
+    """In Markdown."""
+    whole = tuple(sum(column) for column in zip(*counted.values(), strict=True))
+    rows = [f"| {name} | {files} | {functions} |" for name, (files, functions) in {**counted, "all": whole}.items()]
+    return "\n".join(["| folder | files | test functions |", "|---|--:|--:|", *rows, ""])
+
+
+def written_tests() -> dict[str, int]:
+    """Test functions of each folder as the page has them."""
+    rows = re.findall(r"^\| (\w+) \| \d+ \| (\d+) \|", TESTING.read_text("utf-8"), re.MULTILINE)
+    return {name: int(functions) for name, functions in rows}
+
+
 def written() -> dict[str, int]:
     """Lines of each room as the page has them."""
     match = TABLE.search(PAGE.read_text("utf-8"))
@@ -55,4 +81,5 @@ def written() -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    TESTING.write_text(TEST_TABLE.sub(lambda _: test_table(tests()), TESTING.read_text("utf-8")), "utf-8")
     PAGE.write_text(TABLE.sub(lambda _: table(rooms()), PAGE.read_text("utf-8")), "utf-8")

@@ -21,6 +21,13 @@ def test_the_table_is_that_of_the_code():
     assert not changed, "run `python docs/rooms.py`, and look whether it had to grow:\n" + "\n".join(changed)
 
 
+def test_the_table_of_tests_is_true():
+    counted, written = ROOMS["tests"](), ROOMS["written_tests"]()
+    functions = {name: count for name, (_, count) in counted.items()}
+    assert set(written) == set(functions) | {"all"}, "folders of tests came or went: run `python docs/rooms.py`"
+    assert abs(written["all"] - sum(functions.values())) < GROWTH * written["all"], "run `python docs/rooms.py`"
+
+
 def test_the_table_says_what_it_counts():
     found = ROOMS["rooms"]()
     assert found["control"].names > 50 and found["control"].files > 20
