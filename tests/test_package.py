@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -34,6 +35,19 @@ def test_versions_agree():
     assert dalembert.__version__ == PROJECT["version"]
     assert f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert f"version: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'version: "{PROJECT["version"]}"\n' in (ROOT / "packaging" / "recipe.yaml").read_text("utf-8")
+
+
+def test_conda_recipe_needs_what_the_wheel_needs():
+    recipe = (ROOT / "packaging" / "recipe.yaml").read_text("utf-8")
+    for requirement in PROJECT["dependencies"]:
+        assert f"    - {requirement.replace('>=', ' >=')}\n" in recipe, requirement
+
+
+def test_workflows_name_folders_that_exist():
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for path in re.findall(r"\b(?:tests|docs|benchmarks)/[\w/]+", workflow.read_text("utf-8")):
+            assert (ROOT / path).exists(), f"{workflow.name}: {path}"
 
 
 def test_public_names_exist():
