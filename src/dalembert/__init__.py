@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from .sim import elements, integrators
     from .sim.failure import SimulationError
     from .sim.rollout.result import Rollout
-    from .sim.run.events import Event
-    from .sim.run.run import Run
+    from .sim.run.run import Event, Run
     from .sim.run.save import load_run
     from .sim.settings import Settings
     from .sim.system import constraints
@@ -166,8 +165,7 @@ _NAMES = {
     "robot": ("Robot",),
     "sim.failure": ("SimulationError",),
     "sim.rollout.result": ("Rollout",),
-    "sim.run.events": ("Event",),
-    "sim.run.run": ("Run",),
+    "sim.run.run": ("Event", "Run"),
     "sim.run.save": ("load_run",),
     "sim.settings": ("Settings",),
     "sim.system.laws": ("Sampled",),

@@ -90,8 +90,9 @@ def load(
 
 def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapping[str, Any] | None) -> Robot:
     """The robot of a mechanism's file, in joint coordinates; such a file leaves nothing to be assumed."""
+    from dalembert.mechanism.files import read
+
     from .mechanism.library import mechanism
-    from .mechanism.read import read
 
     if base is not None or arguments:
         raise DalembertError(f"{os.fspath(source)}: base and arguments are not for mechanisms: leave them out")

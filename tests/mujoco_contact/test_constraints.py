@@ -9,8 +9,8 @@ from dalembert import Contact, DalembertError, ModelBuilder, load
 from dalembert.model.geometry import Sphere
 from dalembert.mujoco import constraints as soft_constraints
 from dalembert.mujoco import gathering
+from dalembert.mujoco.candidates import mobility
 from dalembert.mujoco.constraints import mujoco_constraints
-from dalembert.mujoco.weights import mobility
 from mujoco_contact.twin import BODY, FLOOR, SHAPES, SOFT, Twin, mj, scene
 from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, MILLISECOND_STEPS, PEER, REACHED, SLOPE, assert_close
 

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.dynamics.collision import hull
 from dalembert.mujoco import constraints as soft_constraints
-from dalembert.mujoco.hulls import CORNERS, lowest_corners
+from dalembert.mujoco.polygons import CORNERS, lowest_corners
 from mujoco_contact.meshes import HULLS, mesh
 from mujoco_contact.twin import SOFT, Twin, mj
 from tolerances import assert_close

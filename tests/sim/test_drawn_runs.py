@@ -14,7 +14,7 @@ import pytest
 from dalembert import Contact, DalembertError, ModelBuilder, load, load_run
 from dalembert.model.geometry import Box, Capsule, Cone, Polyhedron, Sphere
 from dalembert.sim.run.foxglove import _from_x
-from dalembert.sim.run.table import columns, facts
+from dalembert.sim.run.save import columns, facts
 from dalembert.spatial import so3
 from dalembert.tables import write_table
 from tolerances import COMPUTED, SINGLE, assert_close

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, Event, load
-from dalembert.sim.rollout import ready
-from dalembert.sim.rollout.rollout import rollout as planned_or_ready
+from dalembert.sim.rollout import plan
 
 GAIN = 2.0
 
@@ -20,8 +19,12 @@ def arm():
 @pytest.fixture(autouse=True)
 def forgotten():
     """Nothing is ready when a test begins."""
-    ready._known.clear()
-    ready._seen.clear()
+    plan._kits.clear()
+
+
+def ready():
+    """The rollouts that are bound to fixed arrays."""
+    return [kit for kit in plan._kits._items.values() if kit.ready is not None]
 
 
 def same(a, b):
@@ -61,11 +64,11 @@ def test_the_same_bits(arm, case):
     options = {"steps": 10} | options
     first = arm.rollout(q, v, **options)
     arm.rollout(q, v, **options)  # makes it ready
-    assert len(ready._known._items) == 1
+    assert len(ready()) == 1
     again = arm.rollout(q, v, **options)
     same(first, again)
     other = arm.rollout(q + q.dtype.type(0.1), v, **options)
-    ready._known.clear()
+    plan._kits.clear()
     same(arm.rollout(q + q.dtype.type(0.1), v, **options), other)
     again.q[...] = 7.0  # results are the caller's own
     same(first, arm.rollout(q, v, **options))
@@ -80,7 +83,7 @@ def test_contact_and_its_memory():
     for _ in range(3):
         first = dog.rollout(q, v, **options)
         ways.append((first, dog.rollout(first.q, first.v, memory=first.memory, **options)))
-    assert len(ready._known._items) == 1
+    assert len(ready()) == 1
     for a, b in ways[1:]:
         same(ways[0][0], a)
         same(ways[0][1], b)
@@ -115,7 +118,7 @@ def test_laws_that_change_are_planned_again(arm):
 
     laws = (by_global, by_cell, by_array, by_default)
     before = [[arm.rollout(q, v, law, steps=5).v for _ in range(3)][-1] for law in laws]
-    assert len(ready._known._items) == 4
+    assert len(ready()) == 4
     changed()
     for law, old in zip(laws, before, strict=True):
         assert np.abs(arm.rollout(q, v, law, steps=5).v - old).max() > 0.001
@@ -131,7 +134,7 @@ def test_what_cannot_be_watched_is_never_ready(arm):
 
     law, q, v = Law(), np.array([0.3, 0.4]), np.zeros(2)
     before = [arm.rollout(q, v, law, steps=5).v for _ in range(3)]
-    assert not ready._known._items
+    assert not ready()
     law.gain = 5.0
     assert np.abs(arm.rollout(q, v, law, steps=5).v - before[-1]).max() > 0.001
 
@@ -140,7 +143,7 @@ def test_bad_states_raise_what_they_raise_at_first(arm):
     q, v = np.array([0.3, 0.4]), np.zeros(2)
     for _ in range(3):
         arm.rollout(q, v, steps=3)
-    assert ready._known._items
+    assert ready()
     with pytest.raises(DalembertError, match="q has NaN or inf"):
         arm.rollout(q * np.nan, v, steps=3)
     with pytest.raises(DalembertError, match="diverged"):
@@ -191,4 +194,3 @@ def test_other_backends_are_not_answered_from_what_is_ready(arm):
     for _ in range(3):
         expected = arm.rollout(q, v, steps=3)
     np.testing.assert_allclose(arm.rollout(q, v, steps=3, backend="interpreter").q, expected.q)
-    assert callable(planned_or_ready)

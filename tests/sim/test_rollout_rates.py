@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.sim.rollout.tangent import rollout_rates
+from dalembert.sim.rollout.adjoint import rollout_rates
 from dalembert.sim.settings import Settings
 from tolerances import SLOPE
 

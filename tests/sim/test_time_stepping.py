@@ -10,8 +10,8 @@ import pytest
 from dalembert import DalembertError, Event, ModelBuilder, Robot, Rollout, SimulationError, elements, load
 from dalembert.math import sqrt
 from dalembert.sim.integrators import INTEGRATORS
+from dalembert.sim.rollout.live import prepared
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.prepared import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from linkages import four_bar
 from tolerances import COMPUTED, INTEGRATED, ITERATED, MILLISECOND_STEPS, REORDERED, ROUNDING

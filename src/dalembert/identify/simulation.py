@@ -18,8 +18,8 @@ from dalembert.compiler.graph import jvp
 from dalembert.errors import DalembertError
 from dalembert.loading import function
 from dalembert.robot import Robot
+from dalembert.sim.rollout.adjoint import rollout_rates
 from dalembert.sim.rollout.rollout import rollout
-from dalembert.sim.rollout.tangent import rollout_rates
 from dalembert.sim.settings import Settings
 from dalembert.spatial.pseudo_inertia import from_pseudo_inertia, pseudo_inertia
 

@@ -12,8 +12,8 @@ from dalembert.math import repeat
 from dalembert.robot import Robot
 from dalembert.sim.elements.contact import with_contact
 from dalembert.sim.elements.soft import softened
-from dalembert.sim.integrators.record import uncarried
-from dalembert.sim.rollout.prepared import prepared
+from dalembert.sim.integrators.catalogue import uncarried
+from dalembert.sim.rollout.live import prepared
 from dalembert.sim.settings import Settings
 from dalembert.sim.system.drive import Command
 from dalembert.sim.system.system import System

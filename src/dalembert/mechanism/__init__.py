@@ -5,13 +5,13 @@ In: bodies, points, joints. Out: a `MechanismRobot`. Read in this order: `parts`
 `sweep`, `changes`; `library`, the bundled ones.
 """
 
+from .assembly import Mobility
 from .changes import Change, ChangedRun, Happened
 from .definition import Mechanism
 from .elements import Controller
 from .forces import Efforts
 from .hydraulics import AtJoint, Cylinder, at_joint
 from .library import BUNDLED, mechanism
-from .mobility import Mobility
 from .robot import MechanismRobot
 from .sweep import Balance, Sweep, sweep
 from .wheels import Wheel

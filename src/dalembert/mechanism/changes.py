@@ -13,14 +13,12 @@ from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Situation
 from dalembert.sim.failure import SimulationError
-from dalembert.sim.run.events import Event
-from dalembert.sim.run.run import Run
+from dalembert.sim.run.run import Event, Run
 from dalembert.sim.settings import Settings, each_of
 
 from .elements import AxisForce
 from .graph import coordinate_joints
-from .kinds import COUNTED
-from .parts import JointPart
+from .parts import COUNTED, JointPart
 from .robot import MechanismRobot
 from .sensors import moment_of, reaction, system_of
 from .takeover import changed, energies, later, standing, taken_over

@@ -12,18 +12,15 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 from dalembert.sim.elements import Element, IndependentJoints
 
-from .build import Parts, built_free, built_tree, tree_of
-from .bushings import bushing
+from .assembly import Mobility, mobility, stays_independent
+from .build import Parts, built_free, built_tree, bushing, tree_of
 from .changes import simulate_changes
 from .drawing import Drawing
 from .elements import AxisForce, Controller, LineForce, NamedSpring, PointLoad
 from .hydraulics import Cylinder
-from .kinds import numbers, unit
-from .mobility import Mobility, mobility, stays_independent
-from .parts import GROUND, JointPart
+from .parts import GROUND, JointPart, law_stated, numbers, unit
 from .robot import MechanismRobot
 from .sensors import SENSORS, Sensor
-from .stated import law_stated
 from .wheels import Wheel, check_rolling
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -298,7 +295,7 @@ class Mechanism(Drawing):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as a .mech.toml file; forces that are functions are refused by name."""
-        from .write import save
+        from .files import save
 
         save(self, path)
 

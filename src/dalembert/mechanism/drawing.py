@@ -14,9 +14,27 @@ from dalembert.spatial import Inertia, Pose
 
 from .build import points_of
 from .graph import factors
-from .kinds import COUNTED, KINDS, X, Z, numbers, unit
-from .parts import GROUND, BodyPart, CamPart, End, JointPart, Mesh, Relation, ShapePart
-from .stated import compliance_stated, inertia_stated, lift_stated, place_stated, shape_stated
+from .parts import (
+    COUNTED,
+    GROUND,
+    KINDS,
+    BodyPart,
+    CamPart,
+    End,
+    JointPart,
+    Mesh,
+    Relation,
+    ShapePart,
+    X,
+    Z,
+    compliance_stated,
+    inertia_stated,
+    lift_stated,
+    numbers,
+    place_stated,
+    shape_stated,
+    unit,
+)
 
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")

@@ -15,8 +15,7 @@ from dalembert.math import atan2, cos, maximum, minimum, sin, sqrt, where
 from dalembert.model import Model
 from dalembert.model.closures import across
 from dalembert.sim.elements.base import Action, Element, Situation, above_zero, positive
-from dalembert.sim.elements.bushing import opposite_wrenches, relative_motion
-from dalembert.sim.elements.points import PointSpring
+from dalembert.sim.elements.couplings import PointSpring, opposite_wrenches, relative_motion
 from dalembert.spatial import Pose
 
 Vector = tuple[float, float, float]

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from dalembert.errors import DalembertError
 
-from .kinds import COUNTED, KINDS
-from .parts import GROUND, CamPart, JointPart, Mesh, Relation
+from .parts import COUNTED, GROUND, KINDS, CamPart, JointPart, Mesh, Relation
 
 
 class Step(NamedTuple):

@@ -18,9 +18,9 @@ from dalembert.sim.elements import Element, IndependentJoints
 from dalembert.sim.failure import part_completed
 from dalembert.sim.settings import Settings
 
+from .assembly import free_motions
 from .elements import AxisForce
 from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
-from .mobility import free_motions
 from .sensors import check_beside_contact, readings
 from .sweep import Sweep, sweep
 from .wheels import compiled_slopes, eigenvalues

@@ -13,7 +13,7 @@ from dalembert.model import Model
 from dalembert.quantities.guards import function_call
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Action, Situation
-from dalembert.sim.elements.bushing import Bushing
+from dalembert.sim.elements.couplings import Bushing
 from dalembert.sim.elements.friction import with_friction
 from dalembert.sim.system.system import System
 from dalembert.spatial import cross

@@ -12,8 +12,7 @@ from dalembert.math.tolerances import RANK
 from dalembert.model import Model
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Action, Situation
-from dalembert.sim.run.ledger import EnergyLedger
-from dalembert.sim.run.run import Run
+from dalembert.sim.run.run import EnergyLedger, Run
 from dalembert.sim.system.constraints import Constraint
 from dalembert.spatial import Pose
 

@@ -19,14 +19,13 @@ from dalembert.math import where
 from dalembert.model import Model
 from dalembert.model.mujoco import HeightMap, Mujoco
 
-from .candidates import MujocoPatch, mujoco_candidates
+from .candidates import MujocoPatch, mobility, mujoco_candidates
 from .gathering import SLOTS, MujocoGathering, Slots
 from .heights import MOST_PRISMS
 from .joints import Soft, soft_rows
 from .points import Point
 from .rows import Block, Contacts, contact_block
 from .solver import Solution, constrained, forces_at
-from .weights import mobility
 
 KEPT = 16  # constraints of a model
 FEW = 24  # points that may touch, up to which they are not gathered

@@ -38,7 +38,7 @@ from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .hulls import SideTables, farthest_row
+from .polygons import SideTables, farthest_row
 
 PASSES = 50
 SOME = np.concatenate([np.eye(3), np.zeros((3, 4))], axis=1)  # corners of a face, where there is none

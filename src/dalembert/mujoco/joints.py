@@ -22,8 +22,8 @@ from dalembert.model import Actuator, Body, Frame, Model
 from dalembert.model.mujoco import Mujoco, MujocoEquality, MujocoJoint, MujocoTendon, Softness
 from dalembert.spatial import Pose, cross, so3
 
+from .candidates import Mobility, body_of
 from .rows import Block, simple_block
-from .weights import Mobility, body_of
 
 Coordinate = tuple[Any, np.ndarray]  # a length or angle, and its rates (nv,)
 

@@ -1,33 +1,192 @@
-"""Contact points of two shapes, with the normals and tangents of MuJoCo.
+"""Contact points of a capsule and a box, as in MuJoCo: spheres around one or two points of the capsule's segment.
 
-A plane meets a sphere in 1 point, a capsule in 2, a cylinder in 4, a box in the 4 corners on its lower side, an
-ellipsoid in 1, and the hull of a mesh in up to 4 corners of one side (`hulls`). Spheres meet spheres, capsules,
-boxes and cylinders in the nearest points, which are unique; so do two capsules, in 2 where they are parallel. A capsule
-meets a box in up to 2 points (`capsule_box`), a box meets a box in up to 8 (`boxes`), a cylinder what it
-lies on in up to 4 (`convex`). All other pairs take the points of this package, of which there may be others.
+The first is the nearest one to the box: an end of the segment over a face, or the point nearest to one of the 12 edges.
+The second one is as far from it as the segment stays over the same face, or along the same edge.
+All in axes of the box, from its middle; places on the segment count from −1 to 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.dynamics.collision import FAR, Ground, Hull, ground_points, pair_points
 from dalembert.dynamics.collision.hulls import TabledHull
-from dalembert.dynamics.collision.lines import unit
+from dalembert.dynamics.collision.lines import from_box, unit
+from dalembert.dynamics.collision.witness import chosen
 from dalembert.math import abs as absolute
-from dalembert.math import clip, sqrt, where
+from dalembert.math import clip, logical_and, minimum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.model.mujoco import LEAST, HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .boxes import box_box
-from .capsule_box import capsule_box
+from .boxes import box_box, product, turned
 from .convex import POINTS, convex_points
-from .hulls import lowest_corners
+from .polygons import lowest_corners
+
+EACH_WAY = (-1.0, 1.0)
+
+
+class Segment(NamedTuple):
+    """Middle (3,), half (3,) to its second end, and the half's length [m]."""
+
+    middle: np.ndarray
+    half: np.ndarray
+    length: Any
+
+
+class Nearest(NamedTuple):
+    """The nearest point: its squared distance [m²], where it is on the segment, and whether there is one.
+
+    face (3,): across which axis the face is that it is over, as 0, 0, 1; zeros where it is inside the box. edge (3,):
+    along which axis its edge is; zeros where it is none. cornered: whether it is nearest to an end of that edge. corner
+    (3,): the sides (±1) of the nearest corner, of an edge between its ends of the lower one. along: where on the edge.
+    """
+
+    squared: Any
+    place: Any
+    exists: Any
+    face: np.ndarray
+    edge: np.ndarray
+    cornered: Any
+    corner: np.ndarray
+    along: Any
+
+
+def capsule_box(
+    radius: Any, length: Any, X_a: Pose, b: np.ndarray, X_b: Pose, reach: Any
+) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """Distance, position and normal of two points of a capsule, and a box with half sizes b; far ones do not exist.
+
+    reach [m]: margin and gap.
+    """
+    axis = product(X_b.R.T, X_a.R[:, 2])
+    segment = Segment(product(X_b.R.T, X_a.p - X_b.p), 0.5 * length * axis, 0.5 * length)
+    limit = reach + 2.0 * (radius + segment.length + b[0] + b[1] + b[2])  # MuJoCo's, in m beside m²
+    nearest = _nearest(segment, b, limit)
+    step, second = _second(segment, b, axis, nearest)
+    line = where(length > 0.0, 1.0, 0.0)  # else it is a sphere, which MuJoCo's capsules never are
+    points = []
+    for place, exists in ((nearest.place, nearest.exists + 1.0 - line), (nearest.place + step, second * line)):
+        centre = product(X_b.R, segment.middle + place * segment.half) + X_b.p
+        distance, position, normal = _sphere_box(product(X_b.R.T, centre - X_b.p), radius, b)
+        points.append((where(exists > 0.5, distance, FAR), X_b.p + X_b.R @ position, X_b.R @ normal))
+    return points
+
+
+def _nearest(segment: Segment, b: np.ndarray, limit: Any) -> Nearest:
+    """Nearest point; ties go to the first in MuJoCo's order: the ends, then the edges, axis by axis."""
+    none = np.zeros(3)
+    best = Nearest(limit, 0.0, 0.0, none, none, 0.0, none, 0.0)
+    for place in EACH_WAY:
+        end = segment.middle + place * segment.half
+        outside = [where(absolute(x) > size, 1.0, 0.0) for x, size in zip(end, b, strict=True)]
+        beyond = end - clip(end, -b, b)
+        squared = dot(beyond, beyond)
+        over = Nearest(squared, place, 1.0, np.array(outside), none, 0.0, none, 0.0)
+        best = chosen(logical_and(sum(outside) < 1.5, squared < best.squared), over, best)
+    for j in range(3):
+        for high in EACH_WAY:
+            for low in EACH_WAY:
+                corner = np.insert([low, high], j, -1.0)
+                edge, crossing = _on_edge(segment, b, j, corner)
+                best = chosen(logical_and(crossing, edge.squared < best.squared - LEAST), edge, best)
+    return best
+
+
+def _on_edge(segment: Segment, b: np.ndarray, j: int, corner: np.ndarray) -> tuple[Nearest, Any]:
+    """The point nearest to the edge along axis j that begins at a corner; whether the two are not parallel."""
+    unit = np.eye(3)[j]
+    between = b * corner * (1.0 - unit) - segment.middle
+    ee, es, ss = b[j] * b[j], -b[j] * segment.half[j], segment.length * segment.length
+    e, s = -b[j] * between[j], dot(segment.half, between)
+    determinant = ee * ss - es * es
+    crossing = absolute(determinant) >= LEAST
+    inverse = 1.0 / where(crossing, determinant, 1.0)
+    along, place = (ss * e - es * s) * inverse, (ee * s - es * e) * inverse
+    end = where(along > 1.0, 1.0, where(along < -1.0, -1.0, 0.0))
+    place = where(end == 0.0, place, (s - end * es) / where(crossing, ss, 1.0))
+    stop = clip(place, -1.0, 1.0)
+    along = where(stop == place, where(end == 0.0, along, end), (e - stop * es) / ee)
+    end = where(along > 1.0, 1.0, where(along < -1.0, -1.0, end))
+    along = clip(along, -1.0, 1.0)
+    apart = between - stop * segment.half + unit * (b[j] * along)
+    corner = where(end > 0.0, corner * (1.0 - 2.0 * unit), corner)
+    cornered = where(end == 0.0, 0.0, 1.0)
+    return Nearest(dot(apart, apart), stop, 1.0, np.zeros(3), unit, cornered, corner, along), crossing
+
+
+def _second(segment: Segment, b: np.ndarray, axis: np.ndarray, nearest: Nearest) -> tuple[Any, Any]:
+    """Distance of the second point from the first along the segment, and 1 if there is a second one, else 0."""
+    forward = np.array([where(x > 0.0, 1.0, -1.0) for x in segment.half])
+    leaving = 0.5 * (1.0 - forward * nearest.corner)  # 1 for axes along which the segment goes on over the box
+    across = np.array([_steps(2.0 * size, absolute(x)) for size, x in zip(b, segment.half, strict=True)])
+    by_corner, corner_has = _from_corner(axis, across, leaving, nearest.place)
+    by_edge, edge_has = _from_edge(axis, across, leaving, forward, nearest)
+    by_face = _from_face(segment, b, nearest)
+    at_edge, cornered = sum(nearest.edge) > 0.5, nearest.cornered > 0.5
+    step = where(at_edge, where(cornered, by_corner, by_edge), by_face)
+    has = where(at_edge, where(cornered, corner_has, edge_has), sum(nearest.face))
+    return step, has * nearest.exists
+
+
+def _steps(width: Any, each: Any) -> Any:
+    """Number of steps across the box; infinitely many (`FAR`) if a step does not move that way."""
+    moving = each > 0.0
+    return where(moving, width / where(moving, each, 1.0), FAR)
+
+
+def _from_corner(axis: np.ndarray, across: np.ndarray, leaving: np.ndarray, place: Any) -> tuple[Any, Any]:
+    """Along the edge or over the face that leaves the corner: the axis unlike both others says which."""
+    count = sum(leaving)
+    alone = count < 1.5
+    odd = where(alone, leaving, 1.0 - leaving)
+    towards = where(alone, 1.0, -1.0)
+    after = turned(odd, across)
+    steep = dot(odd, axis)
+    on_edge = minimum(1.0 - towards * place, after[2])
+    on_face = minimum(minimum(1.0 + towards * place, after[0]), after[1])
+    step = where(steep * steep > 0.5, towards * on_edge, -towards * on_face)
+    return step, where(absolute(count - 1.5) < 1.0, 1.0, 0.0)
+
+
+def _from_edge(
+    axis: np.ndarray, across: np.ndarray, leaving: np.ndarray, forward: np.ndarray, nearest: Nearest
+) -> tuple[Any, Any]:
+    """Over that face at the edge which the segment is less steep to, if it goes on over one of the two."""
+    flags = turned(nearest.edge, leaving)
+    slopes, spans = turned(nearest.edge, absolute(axis)), turned(nearest.edge, across)
+    later = slopes[0] <= slopes[1]
+    span, onwards = where(later, spans[1], spans[0]), where(later, flags[1], flags[0]) > 0.5
+    towards = where(onwards, 1.0, -1.0)
+    rising = turned(nearest.edge, forward)[2]
+    left = 0.5 * spans[2] * (1.0 - rising * towards * nearest.along)  # to the end of the edge
+    step = minimum(minimum(1.0 - towards * nearest.place, span), left)
+    return towards * step, absolute(flags[0] - flags[1])
+
+
+def _from_face(segment: Segment, b: np.ndarray, nearest: Nearest) -> Any:
+    """Step from an end over a face to the place where the segment leaves that face, or to its other end."""
+    towards, step = -nearest.place, 2.0
+    end = segment.middle + nearest.place * segment.half
+    for k in range(3):
+        moving = logical_and(absolute(segment.half[k]) > 0.0, nearest.face[k] < 0.5)
+        inverse = 1.0 / where(moving, segment.half[k], 1.0)
+        for side in EACH_WAY:
+            length = (side * b[k] - end[k]) * inverse * towards
+            step = where(reduce(logical_and, (moving, length > 0.0, length < step)), length, step)
+    return towards * step
+
+
+def _sphere_box(centre: np.ndarray, radius: Any, b: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Distance, position and normal from the sphere to the box."""
+    between, outward = from_box(centre, b)
+    return between - radius, centre - 0.5 * (between + radius) * outward, -outward
+
 
 X_AXIS = np.array([1.0, 0.0, 0.0])
 PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel

@@ -22,7 +22,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .hulls import SideTables, farthest_row
+from .polygons import SideTables, farthest_row
 
 EDGE_ON = 1e-5  # smaller components of a unit vector count as 0
 # Differences in height below this share of the distance between two vertices are rounding. Vertices of a mesh are

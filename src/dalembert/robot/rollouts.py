@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.gradient import RolloutGradient
-    from dalembert.sim.rollout.play import PreparedRollout
     from dalembert.sim.rollout.result import Rollout
-    from dalembert.sim.run.events import Event
+    from dalembert.sim.rollout.rollout import PreparedRollout
+    from dalembert.sim.run.run import Event
     from dalembert.sim.settings import Settings
     from dalembert.typing import ArrayLike
 
@@ -123,7 +123,7 @@ def prepare_rollout(
     and costs some 10 µs beside the motion. torque, controls: a law that is traced once; else arrays go to each call,
     those of actuators where controls=True. Live groups and arguments of the law are given by name: play(q, v, kp=…).
     """
-    from dalembert.sim.rollout.play import PreparedRollout
+    from dalembert.sim.rollout.rollout import PreparedRollout
     from dalembert.sim.settings import Settings
 
     chosen = Settings(

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from dalembert.sim.elements import Element, HardStop
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.run.advice import StepAdvice
-    from dalembert.sim.run.events import Event
-    from dalembert.sim.run.run import Run
+    from dalembert.sim.run.run import Event, Run
     from dalembert.sim.settings import Settings
     from dalembert.sim.system.laws import Sampled
     from dalembert.typing import ArrayLike
@@ -148,7 +147,7 @@ def stops(robot: Robot, restitution: float = 0.0) -> tuple[HardStop, ...]:
 
     restitution: speed after meeting a stop per speed before, 0 … 1.
     """
-    from dalembert.sim.elements.limits import stops
+    from dalembert.sim.elements.joint import stops
 
     return stops(robot.model, restitution)
 

@@ -13,11 +13,10 @@ from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.model import Model
 
 from .elements.base import Element
-from .integrators.catalogue import integrator_for
-from .integrators.record import Integrator
+from .integrators.catalogue import Integrator, integrator_for
 from .rollout.tallies import Tally
 from .run.engines import DEFAULT_STEP, steps_between
-from .run.events import Event
+from .run.run import Event
 
 FORCES = ("last", "every")  # of which records the forces of contacts are asked for
 MOST_RECORDS, MOST_STEPS = 1e8, 1e15  # of what fits into memory, and of what can be counted in time

@@ -15,8 +15,8 @@ from dalembert.compiler.backends.cuda import constants
 from dalembert.compiler.execute import device
 from dalembert.compiler.execute.device import Array
 from dalembert.sim.integrators import INTEGRATORS
+from dalembert.sim.rollout.live import prepared
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.prepared import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from tolerances import SOLVE, assert_close
 

@@ -4,26 +4,20 @@ Each adds forces, may have states of its own, and has its accounts in the energy
 `Element` and write `act` with arithmetic and `dalembert.math`. Conditions on the motion are constraints that an element
 gives: rows, the set that they keep to, and the law of impacts.
 
-`base` comes first: what every element is. Then `joint`, `points`, `bushing`, `tendons` (springs and dampers), `limits`
-and `friction` (of joints), `drive` and `actuators` (motors), `fields`, `buoyancy`, `surroundings` (gravity, fluids),
-`holonomic` (conditions as expressions). `contact` → `patch_facts` and `soft` are the elements of `dalembert.Contact`.
+`base` comes first: what every element is. Then `joint` (springs, dampers, ends of joints), `friction`, `drive` (motors,
+actuators), `couplings` (springs and conditions between points and frames) and `fields` (gravity, fluids). `contact` →
+`patch_facts` and `soft` are the elements of `dalembert.Contact`.
 """
 
 from dalembert.contact.solver import Law
 
 from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
-from .actuators import Actuators
 from .base import Action, Element, Situation
-from .buoyancy import Buoyancy
-from .bushing import Bushing, IndependentJoints
-from .drive import FlexibleJoint, Motor
-from .fields import CentralGravity, Drag, GravityField, Thruster
+from .couplings import Bushing, Holonomic, IndependentJoints, PointDamper, PointSpring
+from .drive import Actuators, FlexibleJoint, Motor
+from .fields import Buoyancy, CentralGravity, Drag, Fluid, GravityCompensation, GravityField, Thruster
 from .friction import Friction
-from .holonomic import Holonomic
-from .joint import Backlash, Damper, Spring
-from .limits import HardStop, SoftLimit
-from .points import PointDamper, PointSpring
-from .surroundings import Fluid, GravityCompensation
+from .joint import Backlash, Damper, HardStop, SoftLimit, Spring
 
 __all__ = [
     "Action",

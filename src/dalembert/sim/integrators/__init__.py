@@ -4,9 +4,8 @@ An integrator is a record (`Integrator`): pass one of your own where a name is e
 MuJoCo's steps, by their names there.
 """
 
-from .catalogue import INTEGRATORS, MUJOCO
+from .catalogue import INTEGRATORS, MUJOCO, Integrator
 from .implicit import Attempt
-from .record import Integrator
 from .tableaux import Tableau
 
 __all__ = ["INTEGRATORS", "MUJOCO", "Attempt", "Integrator", "Tableau"]

@@ -12,22 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.dynamics.algorithms import integrate
+from dalembert.dynamics.algorithms import displacement_rate, integrate
 from dalembert.math import abs as absolute
 from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
 
 from ..program import Program
 from ..system.shared import shared
 from ..system.system import System
-from .dense import polynomial
-from .tableaux import Tableau, weighted
+from .tableaux import Stages, Tableau, weighted
 
 SHRINK, GROW, SAFETY = 0.2, 8.0, 0.9
 LEAST = float(np.log(1e-4))  # log of the smallest error that step control remembers
 LARGE = 1e300  # above every error that is a number
 
 
-class Clock(NamedTuple):
+class AdaptiveClock(NamedTuple):
     """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up.
 
     tries: number of passes; fresh: whether the slope is still to be found, by a pass that does not move.
@@ -42,7 +41,7 @@ class Clock(NamedTuple):
     fresh: Any = 0.0
 
 
-class Limits(NamedTuple):
+class StepLimits(NamedTuple):
     """Where to end [s], tolerances, the smallest and largest step [s]."""
 
     end: Any
@@ -58,13 +57,13 @@ def attempt(
     q: np.ndarray,
     e: np.ndarray,
     k: np.ndarray,
-    clock: Clock,
-    limits: Limits,
+    clock: AdaptiveClock,
+    limits: StepLimits,
     row: Any,
     stop: Any,
     u: np.ndarray,
 ) -> dict[str, Any]:
-    """The outputs of a pass; see `program`."""
+    """The outputs of a pass; see `adaptive_program`."""
     model, layout = system.model, system.layout
     dense = (system.called or method.linear) and method.dense is not None
     fresh, unfinished = clock.fresh > 0.5, logical_and(clock.t < limits.end, clock.failed < 0.5)
@@ -86,7 +85,7 @@ def attempt(
     h_next = minimum(where(cut, maximum(clock.h, h * factor), h * factor), limits.most)
     failed = logical_and(active, logical_and(logical_not(accepted), h_next < limits.least))
     landed = logical_and(accepted, last)
-    new = Clock(
+    new = AdaptiveClock(
         where(accepted, where(last, stop, clock.t + h), clock.t),
         where(active, h_next, clock.h),
         where(accepted, maximum(size, LEAST), clock.before),
@@ -139,7 +138,7 @@ def _sum(x: np.ndarray) -> Any:
     return x[0] if len(x) == 1 else _sum(np.append(x[:-1:2] + x[1::2], x[len(x) // 2 * 2 :]))
 
 
-def program(system: System, method: Tableau, identity: str | None) -> Program:
+def adaptive_program(system: System, method: Tableau, identity: str | None) -> Program:
     """The loop of attempts: carried q, e, slope k, clock and row; recorded where each began.
 
     u and stop [s] have a row for every leg of the way, which the motion enters with a new slope. Where stages are calls
@@ -149,13 +148,13 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
 
     def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, row: Any, stop: Any, u: Any) -> dict[str, Any]:
         used = system if system.called else shared(system, method.end)
-        return attempt(used, method, q, e, k, Clock(*clock), Limits(*limits), row[0], stop[0], u)
+        return attempt(used, method, q, e, k, AdaptiveClock(*clock), StepLimits(*limits), row[0], stop[0], u)
 
     shapes: dict[str, tuple[int, ...]] = {
         "q_next": (model.nq,),
         "e_next": (system.ne,),
         "k_next": (system.ne,),
-        "clock_next": (len(Clock._fields),),
+        "clock_next": (len(AdaptiveClock._fields),),
         "row_next": (1,),
         "settled": (1,),
         "start": (3,),
@@ -165,7 +164,7 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
     record: tuple[str, ...] = ("start", "q_start", "e_start")
     if (system.called or method.linear) and method.dense is not None:
         shapes["dense"], record = (method.dense.shape[1], model.nv + system.ne), (*record, "dense")
-    sizes = {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(Clock._fields), "limits": 5, "row": 1}
+    sizes = {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(AdaptiveClock._fields), "limits": 5, "row": 1}
     sizes |= {"stop": 1, "u": system.nu}
     return Program(
         f"adaptive {method.name}",
@@ -181,3 +180,80 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
         settled="settled",
         index="row",
     )
+
+
+def polynomial(method: Tableau, slopes: Stages) -> np.ndarray:
+    """Coefficients (degree, nv + ne) of x, x², … of a step's displacement and change of e, over its size."""
+    assert method.dense is not None
+    return np.array([np.concatenate([weighted(p, slopes.d), weighted(p, slopes.e)]) for p in method.dense.T])
+
+
+def between(system: System, method: Tableau, identity: str | None) -> Program:
+    """The stages of steps as passes of a loop, for a batch; see `interpolated`.
+
+    acc: for the stage at hand and those after it, what the slopes so far add to (d, e), over h; a pass moves them up by
+    one, so that the code of a stage is there once, whatever the method. total: the same for the time asked for.
+    """
+    model, n = system.model, system.model.nv
+    size, later = n + system.ne, len(method.c) - 1
+
+    def compute(
+        q: Any, e: Any, at: Any, u: Any, acc: Any, total: Any, end: Any, row: Any, share: Any
+    ) -> dict[str, Any]:
+        t, h = at
+        rows = acc.reshape(later + 1, size)
+        d, x = h * rows[0, :n], e + h * rows[0, n:]
+        rates = system.rates(t + row[0] * h, integrate(model, q, d), x, u)
+        slope = np.concatenate([displacement_rate(model, d, x[:n]), rates])
+        total = total + share[0] * slope
+        return {
+            "acc": np.append(rows[1:] + np.outer(row[1:], slope), np.zeros((1, size)), 0).ravel(),
+            "total": total,
+            "q_end": integrate(model, q, h * total[:n]),
+        }
+
+    inputs = {"q": model.nq, "e": system.ne, "at": 2, "u": system.nu, "row": 1 + later, "share": 1}
+    carried = {"acc": (later + 1) * size, "total": size, "end": model.nq}
+    return Program(
+        f"between steps of {method.name}",
+        identity,
+        inputs | carried,
+        {"acc": ((later + 1) * size,), "total": (size,), "q_end": (model.nq,)},
+        compute,
+        carry={"acc": "acc", "total": "total", "q_end": "end"},
+        sequence=("row", "share"),
+    )
+
+
+def interpolated(
+    program: Program,
+    method: Tableau,
+    t: np.ndarray,
+    h: np.ndarray,
+    x: np.ndarray,
+    q: np.ndarray,
+    e: np.ndarray,
+    u: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """q (k, nq), e (k, ne) at the fractions x (k,) of steps of sizes h (k,) [s] from (t, q, e)."""
+    assert method.dense is not None
+    stages = len(method.c)
+    rows = np.zeros((stages, stages))  # for each stage its c, and the weights of its slope in the stages after it
+    rows[:, 0] = method.c
+    for i in range(stages):
+        rows[i, 1 : stages - i] = method.a[i + 1 :, i]
+    shares = x[:, None] ** np.arange(1, method.dense.shape[1] + 1) @ method.dense.T
+    inputs = {"q": q, "e": e, "at": np.stack([t, h], axis=1), "u": u, "row": rows.reshape(1, -1), "share": shares}
+    inputs |= {name: np.zeros((1, program.sizes[name])) for name in ("acc", "total", "end")}
+    results = program(inputs, (len(q),), stages)
+    return results["q_end"], e + h[:, None] * results["total"][:, -e.shape[1] :]
+
+
+def on_polynomials(
+    system: System, polynomials: np.ndarray, h: np.ndarray, x: np.ndarray, q: np.ndarray, e: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Like `interpolated`, with the polynomials (k, degree, nv + ne) of the steps at hand."""
+    n = system.model.nv
+    powers = x[:, None] ** np.arange(1, polynomials.shape[1] + 1)
+    moved = h[:, None] * (powers[:, None, :] @ polynomials)[:, 0]
+    return np.array([integrate(system.model, *row) for row in zip(q, moved[:, :n], strict=True)]), e + moved[:, n:]

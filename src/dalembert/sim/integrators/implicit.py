@@ -6,30 +6,52 @@ Under constraints φ(q) = 0 a step is taken between two impulses: Jᵀλ at q0, 
 one at q1, such that J v = 0 (RATTLE, Andersen 1983; about any method, Reich 1996). The step stays symmetric, hence of
 order 2, and symplectic if that of the method is. Where J is constant, it is the method's own step of the freedoms that
 are left. For a joint that a stop holds, φ is its displacement within the step.
+
+`variational` makes the action stationary step by step, so that the flow is symplectic. Discrete Lagrangian: h L at the
+middle of the way from q0 to q1 = q0 ⊕ d, at the velocity d / h (Marsden, West 2001; on Lie groups Bou-Rabee, Marsden
+2009). With J(d) of `displacement_jacobian`, a covector c of the middle is felt
+
+    at q0 as ½ J(−d)ᵀ J(−d/2)⁻ᵀ c,   at q1 as ½ J(d)ᵀ J(d/2)⁻ᵀ c,
+
+and the momentum p = ∂L/∂v as J(−d)ᵀ p and J(d)ᵀ p. With c = h (∂L/∂q + F), F forces without potential:
+
+    M(q0) v0 = J(−d)ᵀ p − at q0 (c),    M(q1) v1 = J(d)ᵀ p + at q1 (c).
+
+The momentum of rotors does not turn with the axes of a ball or free joint: armature · a is all they ask for, and their
+part of p goes without J.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.compiler.graph import jacobian, substitute
+from dalembert.compiler.graph import Scalar, jacobian, substitute
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms import integrate
 from dalembert.dynamics.algorithms.coupled import MassSolver
 from dalembert.dynamics.algorithms.free_bodies import carries_nothing, drifts, turning
-from dalembert.dynamics.algorithms.passive import dissipation
-from dalembert.linear import solve_saddle, sparse_product
+from dalembert.dynamics.algorithms.passive import armature, dissipation
+from dalembert.linear import solve, solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
+from dalembert.model import Model
+from dalembert.quantities.tangent import differentiated, pulled
 
 from ..program import Program
 from ..system.drift import straightened, without_translation
 from ..system.system import Applied, System
-from .inputs import inputs_beside
+
+
+def inputs_beside(values: list[Any], size: int) -> np.ndarray:
+    """Inputs (size,) of the same trace."""
+    graph = next(x for x in values if isinstance(x, Scalar)).graph
+    return graph.input("unknowns", size)
+
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
@@ -44,7 +66,7 @@ class Attempt(NamedTuple):
     e: np.ndarray
 
 
-class Clock(NamedTuple):
+class NewtonClock(NamedTuple):
     """Steps taken, Newton iterations within this step, the size of the last one, whether the step was given up.
 
     passes: iterations in all.
@@ -57,7 +79,7 @@ class Clock(NamedTuple):
     passes: Any = 0.0
 
 
-class Timing(NamedTuple):
+class NewtonTiming(NamedTuple):
     """Begin [s], step [s], steps to take."""
 
     t: Any
@@ -109,7 +131,7 @@ def held(
 
 
 def newton(
-    system: System, method: Residual, q: Any, e: Any, x: Any, clock: Clock, timing: Timing, u: Any
+    system: System, method: Residual, q: Any, e: Any, x: Any, clock: NewtonClock, timing: NewtonTiming, u: Any
 ) -> dict[str, Any]:
     """One iteration, and the step if it was the last one needed."""
     t = timing.t + clock.steps * timing.h
@@ -125,7 +147,7 @@ def newton(
     ahead = timing.h * (1.5 * layout.velocity(e1) - 0.5 * layout.velocity(e))
     guess = np.concatenate([ahead, 2.0 * layout.states(e1) - layout.states(e), improved[m:]])
     failed = logical_and(active, ~(clock.iterations < ITERATIONS) | ~(size < 1e100))
-    new = Clock(
+    new = NewtonClock(
         where(settled, clock.steps + 1.0, clock.steps),
         where(settled, 0.0, where(active, clock.iterations + 1.0, clock.iterations)),
         where(active, size, clock.change),
@@ -156,7 +178,7 @@ def unknowns(system: System) -> int:
     return system.layout.measured_size + rows
 
 
-def program(
+def newton_program(
     system: System, name: str, method: Residual, identity: str | None, recorded: bool, like: Program | None = None
 ) -> Program:
     """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, steps) after each.
@@ -166,7 +188,7 @@ def program(
     model = system.model
 
     def compute(q: Any, e: Any, x: Any, clock: Any, timing: Any, u: Any) -> dict[str, Any]:
-        return newton(system, method, q, e, x, Clock(*clock), Timing(*timing), u)
+        return newton(system, method, q, e, x, NewtonClock(*clock), NewtonTiming(*timing), u)
 
     size = unknowns(system)
     shapes: dict[str, tuple[int, ...]] = {"q_next": (model.nq,), "e_next": (system.ne,), "x_next": (size,)}
@@ -322,3 +344,48 @@ def _arrived(
         accounts = layout.accounts(e) + h * powers
         e1 = layout.replaced(e1, states=system.next_states(h, e, applied), accounts=accounts)
     return system.projected(q1, e1)
+
+
+def _slopes(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """∂L/∂q along velocities and p = ∂L/∂v (2, nv)."""
+
+    @differentiated
+    def slopes(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        L = algorithms.kinetic_energy(model, q, v) - algorithms.potential_energy(model, q)
+        return np.stack(pulled(model, L, 1.0, q, v))
+
+    return slopes(q, v)
+
+
+def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
+    """A step in the unknowns x = [d, z at the end]. Order 2."""
+    model, layout, n = system.model, system.layout, system.model.nv
+    d, z1 = layout.velocity(x), layout.states(x)
+    v0, z0 = layout.velocity(e), layout.states(e)
+    v = d / h
+    q_m, q1, t_m = integrate(model, q, 0.5 * d), integrate(model, q, d), t + 0.5 * h
+    slope, p = _slopes(model, q_m, v)
+    applied = system.applied(t_m, q_m, layout.replaced(e, v, 0.5 * (z0 + z1)), u)
+    still = np.zeros(n)
+    weightless = replace(model.without("friction", "damping", "springs"), gravity=np.zeros(3))
+    F = applied.forces - dissipation(model, v)
+    F = F - algorithms.rnea(weightless, q_m, still, still, applied.wrenches)
+    c = h * (slope + F)
+    rotors = armature(model) * v
+    before = rotors + _felt(model, -d, p - rotors - 0.5 * _spread(model, -d, c))
+    after = rotors + _felt(model, d, p - rotors + 0.5 * _spread(model, d, c))
+    start = algorithms.rnea(weightless, q, still, v0)
+    v1 = MassSolver(model, q1).solve(after)
+    lag = z1 - z0 - h * system.state_rates(applied)
+    e1 = layout.replaced(e, v1, z1, accounts=layout.accounts(e) + h * system.powers(q_m, v, applied))
+    return Attempt(np.concatenate([before - start, lag]), q1, e1)
+
+
+def _felt(model: Model, d: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """J(d)ᵀ p (nv,)."""
+    return np.concatenate([b.joint.displacement_jacobian(d[b.v]).T @ p[b.v] for b in model.independent])
+
+
+def _spread(model: Model, d: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """J(d/2)⁻ᵀ c (nv,)."""
+    return np.concatenate([solve(b.joint.displacement_jacobian(0.5 * d[b.v]).T, c[b.v]) for b in model.independent])

@@ -1,4 +1,4 @@
-"""Leapfrog for free bodies with multipliers.
+"""Leapfrog for free bodies with multipliers, and the explicit scheme of axis-angle increments for sprung ones.
 
 Velocities are those of half steps: v+ = v + M⁻¹ (h f + Jᵀ p), q+ = q ⊕ h v+, with J v+ = −(φ + e) / h and e += φ. The
 numbers e, one per row, learn the curvature ½ h² J̇ v that the linear equation does not see: joints stay closed to third
@@ -10,7 +10,8 @@ Rows that give way, of compliance C, get J v+ + (C / h²) p = −φ / h and lear
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,19 +21,33 @@ from dalembert.dynamics.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.spatial import cross, so3
 
-from ..elements.bushing import Bushing
+from ..elements.couplings import Bushing
 from ..system.free_bodies import FreeBodies
-from ..system.free_body import FreeBody, Moving, moved, twist_of
+from ..system.free_body import STILL, FreeBody, Moving, moved, twist_of
 from ..system.free_joints import Ask
 from ..system.system import Applied, System
-from .record import Carried
 
 OPEN = 1e-6  # [m, rad]: a joint that is open by more at the start is refused
 FORGOTTEN = 1e-5  # share of e that is forgotten in a step where rows depend on each other: rounding cannot pile up
 FIRST = 0.5  # share of a step that the first kick takes
 
 
-class Memory(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A step that carries numbers of its own, its memory, from one step to the next.
+
+    size: of a system → how many. start: (system, q (…, nq), v (…, nv)) → memory (…, size), of numbers. step: (system,
+    t, h, q, e, u, memory) → (q, e, memory), traced. primed: (system, run, q, e, memory) → the memory with which steps
+    begin, by `run(q, e, memory)`, which is one compiled step; None: as it is.
+    """
+
+    size: Callable[[Any], int]
+    start: Callable[..., np.ndarray]
+    step: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
+    primed: Callable[..., np.ndarray] | None = None
+
+
+class LeapfrogMemory(NamedTuple):
     """Numbers carried from step to step, of all bodies: poses (n, 7) ahead, V and W (n, 3) of the half step, W × I W
     (n, 3), e (count,), kick (1,)."""
 
@@ -59,31 +74,32 @@ def _sizes(bodies: FreeBodies) -> list[int]:
     return [7 * n, 3 * n, 3 * n, 3 * n, bodies.joints.count, 1]
 
 
-def memory_size(system: System) -> int:
-    """Numbers carried."""
-    return sum(_sizes(free_bodies(system)))
-
-
-def unpacked(bodies: FreeBodies, memory: np.ndarray) -> Memory:
+def unpacked(bodies: FreeBodies, memory: np.ndarray) -> LeapfrogMemory:
     """The memory by its parts."""
     parts = np.split(memory, np.cumsum(_sizes(bodies))[:-1], axis=-1)
     by_body = [np.swapaxes(x.reshape(*x.shape[:-1], -1, len(bodies.bodies)), -1, -2) for x in parts[:4]]
     poses, velocity, spin, moments = by_body
-    return Memory(poses, velocity, spin, moments, parts[4][..., np.argsort(bodies.joints.row_places)], parts[5])
+    return LeapfrogMemory(poses, velocity, spin, moments, parts[4][..., np.argsort(bodies.joints.row_places)], parts[5])
 
 
-def start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def leapfrog_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The memory (…, size) before the first, half kick, of states q (…, nq), v (…, nv)."""
     bodies = free_bodies(system)
-    q, v = (np.broadcast_to(x, (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), x.shape[-1])) for x in (q, v))
-    rows = []
-    for one_q, one_v in zip(q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True):
-        moving = bodies.moving(one_q, one_v)
+
+    def memory(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        moving = bodies.moving(q, v)
         moments = bodies.over_bodies(lambda body, W: {"g": gyroscopic(body, W)}, W=moving.spin)["g"]
         learned, kick = np.zeros(bodies.joints.count), np.array([FIRST])
-        memory = Memory(bodies.by_body(one_q), moving.velocity, moving.spin, moments, learned, kick)
-        rows.append(memory.flat(bodies))
-    return np.array(rows).reshape(*q.shape[:-1], -1)
+        return LeapfrogMemory(bodies.by_body(q), moving.velocity, moving.spin, moments, learned, kick).flat(bodies)
+
+    return _each_state(memory, q, v)
+
+
+def _each_state(memory: Callable[..., np.ndarray], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The memories (…, size) of states q (…, nq), v (…, nv)."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    states = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
+    return np.array([memory(*state) for state in zip(*states, strict=True)]).reshape(*batch, -1)
 
 
 def primed(system: System, run: Any, q: np.ndarray, e: np.ndarray, memory: np.ndarray) -> np.ndarray:
@@ -93,7 +109,8 @@ def primed(system: System, run: Any, q: np.ndarray, e: np.ndarray, memory: np.nd
     """
     bodies = free_bodies(system)
     trial = run(q, e, memory)
-    gap = np.abs(unpacked(bodies, trial[2]).learned)
+    learned = unpacked(bodies, trial[2]).learned
+    gap = np.abs(learned)
     if bodies.joints.count and np.max(gap) > OPEN and bodies.joints.compliance is None:
         worst = int(np.argmax(np.max(gap.reshape(-1, bodies.joints.count), axis=0)))
         joint = bodies.joints.names[worst]
@@ -101,8 +118,7 @@ def primed(system: System, run: Any, q: np.ndarray, e: np.ndarray, memory: np.nd
             f"leapfrog: joint {joint!r} of robot {system.model.name!r} is open by {np.max(gap):.3g} m (or rad) at the "
             "start: begin with robot.start of a mechanism, or robot.close_loops(q)"
         )
-    after = run(*trial)
-    learned = unpacked(bodies, after[2]).learned - unpacked(bodies, trial[2]).learned
+    learned = unpacked(bodies, run(*trial)[2]).learned - learned
     return run(q, e, unpacked(bodies, memory)._replace(learned=learned).flat(bodies))[2]
 
 
@@ -115,7 +131,9 @@ def carried_step(
     (kick,) = now.kick
     whole = 2.0 * kick - 1.0  # 0 for the half kick, which does not move on in time
     ahead = now.poses.reshape(-1)
-    acting = _without_implicit(system).acting(t + whole * h, ahead, _expected(system, bodies, q, e, now), u)
+    acting = _without(system, lambda spring: spring.implicit).acting(
+        t + whole * h, ahead, _expected(system, bodies, q, e, now), u
+    )
 
     def push(body: FreeBody, pose: Any, V: Any, W: Any, g_before: Any, wrench: Any) -> dict[str, Any]:
         g = gyroscopic(body, W)
@@ -135,11 +153,11 @@ def carried_step(
     after = bodies.over_bodies(move, **moving._asdict(), V0=now.velocity, W0=now.spin, kick=kicks)
     states = system.layout.states(e) + (whole * h) * system.state_rates(acting)
     learned = now.learned + phi if bodies.joints.independent else (1.0 - FORGOTTEN) * (now.learned + phi)
-    following = Memory(after["pose"], after["V"], after["W"], after_push["g"], learned, np.array([1.0]))
+    following = LeapfrogMemory(after["pose"], after["V"], after["W"], after_push["g"], learned, np.array([1.0]))
     return ahead, system.layout.replaced(e, after["v"].reshape(-1), states), following.flat(bodies)
 
 
-def _expected(system: System, bodies: FreeBodies, q: np.ndarray, e: np.ndarray, now: Memory) -> np.ndarray:
+def _expected(system: System, bodies: FreeBodies, q: np.ndarray, e: np.ndarray, now: LeapfrogMemory) -> np.ndarray:
     """e where the memory is ahead, its velocity as far as it is known before the step: forces may depend on it."""
     before = bodies.moving(q, system.layout.velocity(e))
 
@@ -158,7 +176,7 @@ def single_step(
     The same motion as the steps that carry half-step velocities, to the order of the method.
     """
     bodies, layout = free_bodies(system), system.layout
-    bare = _without_implicit(system)
+    bare = _without(system, lambda spring: spring.implicit)  # those are rows of the step
     acting = bare.acting(t, q, e, u)
     begin = bodies.moving(q, layout.velocity(e))
     bend = np.zeros(bodies.joints.count)
@@ -167,7 +185,8 @@ def single_step(
         bend = np.concatenate([0.5 * h * h * bias, np.zeros(bodies.joints.count - len(bias))])
     first = _half(bodies, begin, begin.spin, acting, h)
     middle = _after_kicks(bodies, first, _held(bodies, first, bend, h, single=True)[1])
-    q1 = _drifted(bodies, middle, h)
+    drift = lambda body, pose, V, W: {"pose": moved(body, pose, h * V, h * W)}  # noqa: E731
+    q1 = bodies.over_bodies(drift, **middle._asdict())["pose"].reshape(-1)
     end = Moving(bodies.by_body(q1), 2.0 * middle.velocity - begin.velocity, 2.0 * middle.spin - begin.spin)
     expected = layout.replaced(e, _twists(bodies, end), layout.states(e) + h * system.state_rates(acting))
     acting1 = bare.acting(t + h, q1, expected, u)
@@ -183,10 +202,10 @@ def single_step(
 # ---- parts of a step
 
 
-def _without_implicit(system: System) -> System:
-    """The system without the springs that the step takes as rows."""
-    explicit = tuple(x for x in system.elements if not (isinstance(x, Bushing) and x.implicit))
-    return system if len(explicit) == len(system.elements) else replace(system, elements=explicit)
+def _without(system: System, drop: Callable[[Bushing], bool]) -> System:
+    """The system without some of the springs that hold joints."""
+    others = tuple(x for x in system.elements if not (isinstance(x, Bushing) and drop(x)))
+    return system if len(others) == len(system.elements) else replace(system, elements=others)
 
 
 def gyroscopic(body: FreeBody, W: np.ndarray) -> np.ndarray:
@@ -216,15 +235,6 @@ def _twists(bodies: FreeBodies, moving: Moving) -> np.ndarray:
     """v (nv,) as the model has it."""
     step = lambda body, pose, V, W: {"v": twist_of(body, pose, V, W)}  # noqa: E731
     return bodies.over_bodies(step, **moving._asdict())["v"].reshape(-1)
-
-
-def _drifted(bodies: FreeBodies, moving: Moving, h: Any) -> np.ndarray:
-    """q (nq,) after h at constant V and W."""
-
-    def step(body: FreeBody, pose: Any, V: Any, W: Any) -> dict[str, Any]:
-        return {"pose": moved(body, pose, h * V, h * W)}
-
-    return bodies.over_bodies(step, **moving._asdict())["pose"].reshape(-1)
 
 
 def _half(bodies: FreeBodies, moving: Moving, spin: np.ndarray, acting: Applied, h: Any) -> Moving:
@@ -285,4 +295,84 @@ def _stopped(bodies: FreeBodies, moving: Moving, h: Any) -> np.ndarray:
     return bodies.joints.impulsive_pushes(rows, bodies.joints.impulses(rows, softness))
 
 
-LEAPFROG = Carried(memory_size, start, carried_step, primed)
+LEAPFROG = Carried(lambda system: sum(_sizes(free_bodies(system))), leapfrog_start, carried_step, primed)
+
+
+@lru_cache(maxsize=16)
+def sprung_bodies(system: System, lanes: bool = False) -> FreeBodies:
+    """The free bodies of a system in which springs hold all joints; refuses others."""
+    if system.model.closures:
+        raise DalembertError(
+            f"integrator 'axis-angle' is explicit, and joint {system.model.closures[0].name!r} is held by multipliers: "
+            "hold it by springs (hold='springs'), or take 'leapfrog'"
+        )
+    return FreeBodies(system.model, system.elements, "axis-angle", explicit=True, lanes=lanes)
+
+
+def axis_angle(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, e) after one explicit step: new velocities, then x + h V and a turn about W / |W| by |W| h.
+
+    Forces, moments and gyroscopic moments are those at the beginning: first order. For free bodies that springs hold.
+    """
+    bodies, layout = sprung_bodies(system), system.layout
+    moving = bodies.moving(q, layout.velocity(e))
+    acting = _without(system, lambda spring: True).acting(t, q, e, u)
+    following, v1 = _explicit(system, bodies, moving, acting, h)
+    after = layout.replaced(e, v1, layout.states(e) + h * system.state_rates(acting))
+    if layout.nw:
+        mean = layout.replaced(e, 0.5 * (layout.velocity(e) + v1))
+        powers = system.powers(q, layout.velocity(mean), system.acting(t, q, mean, u))
+        after = layout.replaced(after, accounts=layout.accounts(e) + h * powers)
+    return following.pose.reshape(-1), after
+
+
+def _explicit(
+    system: System, bodies: FreeBodies, moving: Moving, acting: Applied, h: Any, ground: Moving = STILL
+) -> tuple[Moving, np.ndarray]:
+    """After an explicit step of h; and v (nv,) there."""
+    held = [element for element in system.elements if isinstance(element, Bushing)]
+    pushes = np.zeros((len(bodies.bodies), 1, 6))
+    if held:
+        stiffness, damping = (np.concatenate([getattr(x, key) for x in held]) for key in ("stiffness", "damping"))
+        springs = Ask(lambda phi, rate, k, d, _: -h * (k * phi + d * rate), (stiffness, damping))
+        pushes = bodies.joints.pushes(moving, springs, ground)
+    wrenches = bodies.wrenches(acting.forces, acting.wrenches)
+
+    def step(body: FreeBody, pose: Any, V: Any, W: Any, wrench: Any, kick: Any) -> dict[str, Any]:
+        V1, W1 = pushed(body, pose, V, W, gyroscopic(body, W), wrench, bodies.model.gravity, h)
+        V1, W1 = kicked(body, pose, V1, W1, kick)
+        following = moved(body, pose, h * V1, h * W1)
+        return {"pose": following, "V": V1, "W": W1, "v": twist_of(body, following, V1, W1)}
+
+    after = bodies.over_bodies(step, **moving._asdict(), wrench=wrenches, kick=pushes)
+    return Moving(after["pose"], after["V"], after["W"]), after["v"].reshape(-1)
+
+
+def carried_explicit(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, memory: np.ndarray, alone: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`axis_angle`, with poses, V and W side by side in the memory, those of the ground before those of the bodies."""
+    bodies, layout = sprung_bodies(system, alone), system.layout
+    acting = _without(system, lambda spring: True).acting(t, q, e, u)
+    n = len(bodies.bodies) + 1
+    parts = np.split(memory, [7 * n, 10 * n], axis=-1)
+    pose, velocity, spin = (np.swapaxes(x.reshape(*x.shape[:-1], -1, n), -1, -2) for x in parts)
+    ground, moving = Moving(pose[0], velocity[0], spin[0]), Moving(pose[1:], velocity[1:], spin[1:])
+    following, v1 = _explicit(system, bodies, moving, acting, h, ground if alone else STILL)
+    e1 = layout.replaced(e, v1, layout.states(e) + h * system.state_rates(acting))
+    return following.pose.reshape(-1), e1, _packed_with(ground, following)
+
+
+def _packed_with(ground: Moving, moving: Moving) -> np.ndarray:
+    return packed(*(np.concatenate([[first], others]) for first, others in zip(ground, moving, strict=True)))
+
+
+def explicit_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The memory (…, size) of states q (…, nq), v (…, nv)."""
+    bodies = sprung_bodies(system)
+    return _each_state(lambda q, v: _packed_with(STILL, bodies.moving(q, v)), q, v)
+
+
+AXIS_ANGLE = Carried(lambda system: 13 * (len(sprung_bodies(system).bodies) + 1), explicit_start, carried_explicit)

@@ -20,8 +20,7 @@ from dalembert.quantities.guards import function_call
 from ..settings import Settings
 from .adjoint import Adjoint
 from .plan import RolloutPlan, planned
-from .result import Rollout
-from .rollout import crowded, named_result
+from .result import Rollout, crowded, named_result
 from .stepping import Stepping
 
 POLISHED = 1e-12  # [m/s] a solution to 1e-6 m/s has slopes that are wrong by some percent, or none

@@ -1,23 +1,36 @@
-"""Values that may differ from motion to motion: live groups of the model, a payload, and the friction of contacts."""
+"""Values that may differ from motion to motion: live groups of the model, a payload, friction of contacts.
+
+And what steps take of a model: elements that are refused, loops open at the start, laws known by their trace.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.execute import RecentSame, is_single, real_array
-from dalembert.compiler.interop import is_foreign
+from dalembert.compiler.execute import Call, RecentSame, is_single, real_array
+from dalembert.compiler.execute.alone import Alone
+from dalembert.compiler.interop import is_foreign, on_host
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.errors import DalembertError, is_number, unknown
+from dalembert.math.arrays import asked
 from dalembert.model import Model, tool_frame
+from dalembert.quantities.guards import function_call
 from dalembert.quantities.live import GROUPS, check_live, checked
 from dalembert.spatial import Inertia
 
+from ..elements.base import Element
 from ..elements.contact import CompliantContact, RigidContact
-from ..system.system import System
+from ..elements.fields import surroundings
+from ..elements.friction import with_friction
+from ..integrators.catalogue import INTEGRATORS, Integrator
+from ..run.initial import SAID, loop_name
+from ..system.system import Law, System
 
 CONTACT_FRICTION = "contact_friction"  # Coulomb's coefficient of all contacts, at rest and sliding
 PAYLOAD = "payload"  # a point mass at the tool [kg]
@@ -160,3 +173,98 @@ def _loaded(model: Model, mass: Any) -> Model:
     load = Inertia(mass, mass * p, mass * ((p @ p) * np.eye(3) - np.outer(p, p)))
     bodies = [replace(b, inertia=b.inertia + load) if b.index == frame.body else b for b in model.bodies]
     return replace(model, bodies=tuple(bodies))
+
+
+def prepared(
+    where: str,
+    model: Model,
+    elements: tuple[Element, ...],
+    integrator: Integrator,
+    friction: str | None,
+    live: Sequence[str] = (),
+) -> tuple[Model, tuple[Element, ...]]:
+    """The model and the elements of steps; refuses what they cannot take.
+
+    friction: "dry", "smooth", or None for the first of them that the integrator and live groups allow.
+    """
+    for element in elements:
+        if not isinstance(element, Element):
+            raise DalembertError(f"{where}: elements: expected force elements, got {type(element).__name__}")
+        if type(element).gaps is not Element.gaps:
+            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has")
+    able = integrator.impulsive
+    instead = " or ".join(repr(name) for name, known in INTEGRATORS.items() if known.impulsive)
+    switching = [e.label() for e in elements if any(c.admissible.switches for c in e.constraints(model))]
+    if switching and not able:
+        raise DalembertError(
+            f"{where}: {switching[0]} begins and ceases to act, which steps of {integrator.name!r} do not take: "
+            f"use integrator={instead}, or `simulate`"
+        )
+    if friction == "dry" and not able:
+        raise DalembertError(f"{where}: friction='dry' needs integrator={instead}, got {integrator.name!r}")
+    if friction == "dry" and "friction" in live:
+        raise DalembertError(f"{where}: friction='dry' takes the model's friction: live friction is smooth")
+    for element in elements:
+        model = element.prepared(model)
+    fits = able and "friction" not in live
+    elements = (*elements, *surroundings(model))
+    model, elements, _ = with_friction(where, model, elements, friction or ("dry" if fits else "smooth"))
+    return model, elements
+
+
+DRIFT = 1e-3  # [m, rad] of loops that steps close to first order only, in a state that is given back to a stepper
+
+
+class OpenLoops:
+    """How far the loops of a system are open. sizes: of q, v, and of live groups by name."""
+
+    def __init__(self, system: System, sizes: Mapping[str, int]) -> None:
+        self.system, self.sizes = system, dict(sizes)
+
+    def warn(self, where: str, state: Mapping[str, Any], least: float = SAID, depth: int = 4) -> None:
+        """Warn if a loop is open by more than `least` [m, rad], or opens at more than this share of the speed."""
+        if not self.system.permanent_count:
+            return
+        arrays = [np.asarray(x, float) for x in on_host(where, *(state[name] for name in self.sizes))]
+        open_by, rate = np.split(np.abs(self._call(*arrays, check=False)), 2, axis=-1)
+        speed = np.maximum(np.max(np.abs(arrays[1]), axis=-1, keepdims=True, initial=0.0), 1.0)
+        for off, words, moved in ((open_by, "{:.3g} m or rad", "q"), (rate / speed, "{:.3g} of its speed", "v")):
+            if np.max(off, initial=0.0) > least:
+                place = np.unravel_index(int(np.argmax(off)), off.shape)
+                motion = f" of motion {', '.join(map(str, place[:-1]))}" if len(place) > 1 else ""
+                warnings.warn(
+                    f"{where}: the start{motion} leaves {loop_name(self.system, int(place[-1]))!r} open by "
+                    f"{words.format(off[place])}: the first steps close it, which changes {moved}; start from "
+                    "robot.close_loops(q, v)",
+                    stacklevel=depth,
+                )
+                return
+
+    @cached_property
+    def _call(self) -> Call:
+        """How far each row is off, and how fast, (…, 2 rows)."""
+
+        def compute(*inputs: np.ndarray) -> np.ndarray:
+            named, system = dict(zip(self.sizes, inputs, strict=True)), self.system
+            for name in list(self.sizes)[2:]:
+                system = put(system, name, named[name])
+            z = np.zeros(system.layout.nz)
+            rows = system.constraint_rows(0.0, named["q"], named["v"], z).first(system.permanent_count)
+            return np.concatenate([rows.coordinate, rows.rate(named["v"])])
+
+        return function_call(self.system.model, "loops at the start", self.sizes, compute)
+
+
+class LoneLaw:
+    """A law that was traced alone on t, q, v; `alone` compares each answer of the law within a step with that trace."""
+
+    def __init__(self, model: Model, law: Law) -> None:
+        def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.asarray(asked(law, t[0], q, v), object)
+
+        self.law, self.alone = law, Alone("law", {"t": 1, "q": model.nq, "v": model.nv}, compute)
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+        answer = self.law(t, q, v)
+        self.alone.compare(np.asarray(answer, object).ravel(), [t, *q, *v])
+        return answer

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from dalembert.compiler.execute import Recent, RecentSame, is_single, real_array
-from dalembert.compiler.execute.identity import is_own
+from dalembert.compiler.execute import Recent, is_single, real_array
+from dalembert.compiler.execute.watch import Watch
 from dalembert.compiler.graph import TracedValueError
 from dalembert.compiler.interop import is_foreign
 from dalembert.compiler.interop.kinds import is_float32, library
@@ -19,25 +19,22 @@ from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.quantities.live import GROUPS
 
-from ..elements.base import Element
 from ..elements.contact import RigidContact, with_contact
 from ..elements.soft import softened
-from ..integrators.record import Integrator, uncarried
+from ..integrators.catalogue import Integrator, uncarried
 from ..settings import Settings
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.planner import Planner, sampled
 from ..system.sampled import Sampled, settings_of
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
-from .live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, friction_as_input, size_of
+from .live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, friction_as_input, prepared, size_of
 from .memory import remembered
-from .motions import Motions
-from .planned_motions import PlannedMotions
-from .prepared import prepared
+from .motions import Motions, PlannedMotions
 from .stepping import NEVER, Stepping, stepping
 from .tallies import Tallies
 
-KEPT = 64  # motions of one stepping
+KEPT = 64  # motions of one stepping, and kits
 ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
 
 
@@ -56,125 +53,198 @@ class RolloutPlan(NamedTuple):
         return system.contact.grown(system.model)
 
 
-def planned(
-    model: Model, q: Any, v: Any, settings: Settings, check: bool, carries: bool = True, growth: int = 1
-) -> RolloutPlan:
-    """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
+class Equipment:
+    """All that a rollout computes with but its arrays: the model, its elements, what drives it, and its steps.
 
     carries: whether an integrator may keep numbers of its own from step to step, whose start has no slopes. growth: of
     the room for contacts.
     """
+
+    def __init__(self, model: Model, settings: Settings, carries: bool, growth: int) -> None:
+        where, h, self.method = "rollout", float(settings.length), settings.method("rollout", model)
+        self.driving = sampled(settings.torque if settings.controls is None else settings.controls)
+        self.law_sizes = _law_sizes(self.driving, settings.parameters)
+        of_model = [name for name in settings.parameters if name not in self.law_sizes]
+        self.live = checked_names(of_model, settings.contact)
+        model, elements = softened(model, tuple(settings.elements), settings.contact, h)
+        model, elements = prepared(where, model, elements, self.method, settings.friction, self.live)
+        self.inputs, _, actuators, _ = chosen_inputs(where, model, settings.torque, settings.controls)
+        reported, stable = settings.forces is not None, self.method.stable
+        elements = with_contact(where, model, (*elements, *actuators), settings.contact, h, stable, reported, growth)
+        self.model, self.elements, self.events = model, elements, tuple(settings.events)
+        self.sampling = self._sampling(h) if isinstance(self.driving, Sampled) else None
+        self.law = _law(self.inputs, self.driving, self.law_sizes) if callable(self.driving) else None
+        self.sizes = {"q": model.nq, "v": model.nv} | {name: size_of(model, name) for name in self.live}
+        self.sizes |= self.law_sizes
+        self.by_arrays = self.law is None and self.sampling is None and self.driving is not None
+        if self.by_arrays:
+            self.sizes[self.inputs.word] = self.inputs.count
+        self.planned_sizes = {} if self.sampling is None else self.sampling.planned_sizes
+        self.law_sizes |= self.planned_sizes
+        if not carries or self.sampling is not None:
+            self.method = uncarried(self.method)
+        self.tallies = self._tallies(settings)
+        self._steps: dict[tuple[bool, ...], Stepping] = {}
+
+    @property
+    def has_room(self) -> bool:
+        """Whether no motion has needed more room for contacts since."""
+        contact = next((x for x in self.elements if isinstance(x, RigidContact)), None)
+        return contact is None or not contact.scene_room or known_growth(self.model, contact.patches) <= contact.growth
+
+    def steps(self, driven: bool, varying: bool, foreign: bool) -> Stepping:
+        """The step; varying: driven by a row of numbers for every step."""
+        method = uncarried(self.method) if foreign else self.method
+        kind = driven, varying, method.carried is None
+        if kind not in self._steps:
+            rest = self.live, driven, varying, self.events, self.sampling, self.law_sizes, self.tallies
+            self._steps[kind] = stepping(self.model, self.elements, self.law, method, *rest)
+        return self._steps[kind]
+
+    def _sampling(self, step: float) -> Sampling:
+        """Controllers that run at rates, if they can be traced."""
+        try:
+            return shared_sampling("rollout", self.inputs.model, self.driving, step, self.law_sizes, self.inputs.count)
+        except Exception as error:  # whatever the user's code raises when it meets a traced number
+            if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
+                raise
+            why = " ".join(str(error).split()) or type(error).__name__
+            raise DalembertError(
+                f"rollout: {self.driving.name} cannot be traced ({why}): write it with arithmetic, dalembert.math and "
+                "the robot's methods, and what it keeps as state=…; only `simulate` calls controllers from Python"
+            ) from None
+
+    def _tallies(self, settings: Settings) -> Tallies | None:
+        """Measures along the motions, or None."""
+        if not settings.tallies:
+            return None
+        if self.planned_sizes:
+            raise DalembertError("rollout: measures take compiled loops, and a controller plans between their pieces")
+        sizes = {"t": 1, "q": self.model.nq, "v": self.model.nv, "tau": self.inputs.count, **self.law_sizes}
+        return Tallies(self.model, settings.tallies, sizes)
+
+
+class Kit:
+    """Parts that calls with the same objects and shapes share, from the second one on, until something changes in them.
+
+    ready: the rollout bound to fixed arrays, see `rollout.Ready`; None: not yet, or it is not one short loop.
+    """
+
+    def __init__(self) -> None:
+        self.calls, self.ready = 0, cast(Any, None)
+        self._watch: Watch | None = None
+        self._objects: tuple[Any, ...] = ()  # whose ids are in the key
+        self._equipment: Equipment | None = None
+
+    @property
+    def equipment(self) -> Equipment | None:
+        """The equipment of an earlier call, if it counts still."""
+        if self._watch is None or self._equipment is None:
+            return None
+        if self._watch.still() and self._equipment.has_room:
+            return self._equipment
+        self.__init__()  # type: ignore[misc]
+        return None
+
+    def keep(self, model: Model, settings: Settings, equipment: Equipment) -> None:
+        """Note what a call was computed with; a first call alone is not worth it."""
+        self.calls += 1
+        if self.calls < 2 or equipment is self._equipment:
+            return
+        law = settings.torque if settings.controls is None else settings.controls
+        law = law if callable(law) or isinstance(law, Sampled) else None
+        objects = law, settings.contact, tuple(settings.elements), tuple(settings.events), settings.tallies
+        watch = Watch(*objects)
+        if watch.complete:
+            self._watch, self._objects, self._equipment = watch, (model, *objects), equipment
+
+
+_kits = Recent(KEPT)
+
+
+def kit_for(model: Model, arrays: Mapping[str, Any], settings: Settings, *more: Any) -> Kit | None:
+    """The kit of calls like this one; None: with options that are not looked up."""
+    if not (settings.integrator is None or isinstance(settings.integrator, str)):
+        return None
+    law = settings.torque if settings.controls is None else settings.controls
+    law = id(law) if callable(law) or isinstance(law, Sampled) else None
+    try:
+        shapes = [
+            (name, type(x), getattr(x, "dtype", None), x.shape if hasattr(x, "shape") else np.shape(x))
+            for name, x in arrays.items()
+        ]
+        key = (
+            id(model), *shapes, law, settings.controls is None, settings.length, settings.steps, settings.every,
+            settings.integrator, settings.friction, settings.forces, id(settings.contact), *more,
+            *map(id, settings.elements), None, *map(id, settings.events), id(settings.tallies),
+        )  # fmt: skip
+        kit: Kit = _kits.get(key, Kit)
+    except (TypeError, ValueError):  # ragged lists, numbers that cannot be keys
+        return None
+    return kit
+
+
+def arrays_of(settings: Settings, q: Any, v: Any) -> dict[str, Any]:
+    """Arrays that differ from call to call, by name."""
+    arrays = {"q": q, "v": v, **settings.parameters}
+    word, driving = ("torque", settings.torque) if settings.controls is None else ("controls", settings.controls)
+    if driving is not None and not (callable(driving) or isinstance(driving, Sampled)):
+        arrays[word] = driving
+    return arrays
+
+
+def planned(
+    model: Model,
+    q: Any,
+    v: Any,
+    settings: Settings,
+    check: bool,
+    carries: bool = True,
+    growth: int = 1,
+    kit: Kit | None = None,
+) -> RolloutPlan:
+    """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
+
+    carries, growth: of `Equipment`. kit: of calls like this one, where it was looked up.
+    """
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method = settings.method("rollout", model)
     settings.check_rollout()
-    h = float(settings.length)
+    kit = kit_for(model, arrays_of(settings, q, v), settings, carries) if kit is None else kit
+    given = settings
     if carries and settings.forces is None and CONTACT_FRICTION not in settings.parameters and not is_foreign(q):
         contact, mu = friction_as_input(model, settings.contact)
         named = {} if mu is None else {CONTACT_FRICTION: [mu]}
         settings = replace(settings, contact=contact, parameters={**settings.parameters, **named})
-    parameters = dict(settings.parameters)
-    driving = sampled(settings.torque if settings.controls is None else settings.controls)
-    law_sizes = _law_sizes(driving, parameters)
-    live = checked_names([name for name in parameters if name not in law_sizes], settings.contact)
-    equipped = _equipped(model, settings, method, live, growth)
-    model, inputs = equipped.model, equipped.inputs
-    sampling = _sampling(inputs, driving, h, law_sizes) if isinstance(driving, Sampled) else None
-    law = _law(inputs, driving, law_sizes) if callable(driving) else None
-    sizes = {"q": model.nq, "v": model.nv} | {name: size_of(model, name) for name in live} | law_sizes
-    values = {"q": q, "v": v, **parameters}
-    if law is None and sampling is None and driving is not None:
-        sizes[inputs.word], values[inputs.word] = inputs.count, driving
-    arrays = _arrays(model, values, sizes)
+    known = None if kit is None or growth > 1 else kit.equipment
+    equipment = Equipment(model, settings, carries, growth) if known is None else known
+    if kit is not None:
+        kit.keep(model, given, equipment)
+    h, word, model = float(settings.length), equipment.inputs.word, equipment.model
+    values = {"q": q, "v": v, **settings.parameters}
+    arrays = _arrays(model, values | ({word: equipment.driving} if equipment.by_arrays else {}), equipment.sizes)
     if check:
-        check_values(model, {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
-    driven = inputs.word in arrays
-    varying = driven and _has_rows(arrays, inputs.word, int(settings.steps))
+        check_values(model, {name: arrays[name] for name in equipment.live if isinstance(arrays[name], np.ndarray)})
+    driven = word in arrays
+    varying = driven and _has_rows(arrays, word, int(settings.steps))
     if varying:
-        arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.interval * settings.count)
-    if not carries or sampling is not None or any(map(is_foreign, (q, v))):
-        method = uncarried(method)
-    planned_sizes = {} if sampling is None else sampling.planned_sizes
-    if planned_sizes:
-        _check_planned(driving, arrays, carries)
+        rows = arrays[word][..., : settings.interval * settings.count, :]
+        arrays[word] = rows.reshape((*rows.shape[:-2], rows.shape[-2] * rows.shape[-1]))
+    if equipment.planned_sizes:
+        _check_planned(equipment.driving, arrays, carries)
     dtype = np.float32 if all(map(is_single, arrays.values())) else np.float64
-    arrays |= {name: np.zeros(size, dtype) for name, size in planned_sizes.items()}
-    law_sizes |= planned_sizes
-    tallies = _tallies(settings, model, inputs.count, law_sizes, bool(planned_sizes))
-
-    def step() -> Stepping:
-        law_and_more = law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes, tallies
-        return stepping(model, equipped.elements, *law_and_more)
-
-    alike = driven, varying, method.carried is None
-    steps = equipped.steppings.get(alike, step) if _is_plain(settings) and tallies is None else step()
-    _check_precision(arrays, method, steps)
+    arrays |= {name: np.zeros(size, dtype) for name, size in equipment.planned_sizes.items()}
+    steps = equipment.steps(driven, varying, foreign=any(map(is_foreign, (q, v))))
+    _check_precision(arrays, equipment.method, steps)
     if check:
         steps.open_loops.warn("rollout", arrays, depth=5)
     e = _with_states(steps, arrays["q"], arrays["v"], settings.memory)
-    e = _with_carried(steps, arrays["q"], arrays["v"], e)
-    by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
+    by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(word)}
     arguments = [by_name[name] for name in steps.arguments]
-    if planned_sizes:
-        planned_motions = PlannedMotions(steps, h, settings.interval, settings.count, driving)
-        return RolloutPlan(planned_motions, arguments, inputs.word)
-    return RolloutPlan(_motions(steps, h, settings.interval, settings.count), arguments, inputs.word)
-
-
-class _Equipped(NamedTuple):
-    """A model with all elements of its steps and what drives it, and steps that were made of these."""
-
-    model: Model
-    elements: tuple[Element, ...]
-    inputs: Inputs
-    steppings: Recent
-
-
-def _equipped(model: Model, settings: Settings, method: Integrator, live: tuple[str, ...], growth: int) -> _Equipped:
-    """The model and its elements; those of an earlier rollout where nothing in the settings can have changed."""
-    reported, step = settings.forces is not None, float(settings.length)
-
-    def equip() -> _Equipped:
-        of_steps, elements = softened(model, tuple(settings.elements), settings.contact, step)
-        of_steps, elements = prepared("rollout", of_steps, elements, method, settings.friction, live)
-        inputs, _, actuators, _ = chosen_inputs("rollout", of_steps, settings.torque, settings.controls)
-        with_actuators, stable = (*elements, *actuators), method.stable
-        every = with_contact("rollout", of_steps, with_actuators, settings.contact, step, stable, reported, growth)
-        return _Equipped(of_steps, every, inputs, Recent(4))
-
-    if not _is_plain(settings):
-        return equip()
-    kept = _recent.get((model, settings.contact, method, *settings.elements), lambda: Recent(8))
-    both = settings.torque is not None and settings.controls is not None
-    alike = step, settings.friction, live, settings.controls is None, both, reported, growth
-    equipped: _Equipped = kept.get(alike, equip)
-    contact = next((x for x in equipped.elements if isinstance(x, RigidContact)), None)
-    if contact is not None and contact.scene_room and known_growth(equipped.model, contact.patches) > contact.growth:
-        return equip()  # another motion needed more room
-    return equipped
-
-
-def _is_plain(settings: Settings) -> bool:
-    """Whether settings hold nothing that may change behind the same object, as a function of the user's may."""
-    drivers = settings.torque, settings.controls
-    if getattr(settings.contact, "terrain", None) is not None or settings.events:
-        return False
-    if any(callable(x) or isinstance(x, Sampled) for x in drivers):
-        return False
-    own = [isinstance(x, Element) and is_own(type(x)) for x in settings.elements]
-    return all(own) and not any(callable(number) for x in settings.elements for number in vars(x).values())
-
-
-_recent = RecentSame(8)
-
-
-def _tallies(settings: Settings, model: Model, count: int, law_sizes: Mapping[str, int], plans: bool) -> Tallies | None:
-    """Measures along the motions, or None. count: of the inputs that drive the robot."""
-    if not settings.tallies:
-        return None
-    if plans:
-        raise DalembertError("rollout: measures take compiled loops, and a controller plans between their pieces")
-    return Tallies(model, settings.tallies, {"t": 1, "q": model.nq, "v": model.nv, "tau": count, **law_sizes})
+    if equipment.planned_sizes:
+        motions = PlannedMotions(steps, h, settings.interval, settings.count, equipment.driving)
+        return RolloutPlan(motions, arguments, word)
+    return RolloutPlan(_motions(steps, h, settings.interval, settings.count), arguments, word)
 
 
 def _check_planned(torque: Sampled, arrays: Mapping[str, Any], carries: bool) -> None:
@@ -185,12 +255,6 @@ def _check_planned(torque: Sampled, arrays: Mapping[str, Any], carries: bool) ->
         raise DalembertError(
             f"rollout: {torque.name} plans between compiled pieces, on this machine's processor: give NumPy arrays"
         )
-
-
-def _flat_rows(rows: Any, count: int) -> Any:
-    """The first `count` rows (…, count · n) of (…, steps, n)."""
-    rows = rows[..., :count, :]
-    return rows.reshape((*rows.shape[:-2], count * rows.shape[-1]))
 
 
 def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
@@ -212,20 +276,6 @@ def _names(law: Any, name: str) -> bool:
             return True
         law = getattr(law, "law", None)
     return False
-
-
-def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:
-    """Controllers that run at rates, if they can be traced."""
-    try:
-        return shared_sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
-    except Exception as error:  # whatever the user's code raises when it meets a traced number
-        if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
-            raise
-        why = " ".join(str(error).split()) or type(error).__name__
-        raise DalembertError(
-            f"rollout: {torque.name} cannot be traced ({why}): write it with arithmetic, dalembert.math and the "
-            "robot's methods, and what it keeps as state=…; only `simulate` calls controllers from Python"
-        ) from None
 
 
 def _law(inputs: Inputs, function: Any, law_sizes: Mapping[str, int]) -> Law:
@@ -286,14 +336,22 @@ def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, steps: S
 
 
 def _with_states(steps: Stepping, q: Any, v: Any, memory: Any) -> Any:
-    """e = [v, z, memory] at the beginning: velocities, states of elements, and what controllers keep.
+    """e = [v, z, memory, carried] at the beginning: velocities, states of elements, what controllers, integrators keep.
 
-    memory: the last two, of the rollout before; None: as they start.
+    memory: z and memory of the rollout before; None: as they start.
     """
     if memory is not None:
-        return _joined(v, remembered(steps, v, memory))
-    if not steps.kept:
+        v = _joined(v, remembered(steps, v, memory))
+    elif steps.kept:
+        v = _joined(v, _started(steps, q, v))
+    if steps.carried is None:
         return v
+    carried = steps.carried.start(steps.system, q, v[..., : steps.model.nv])
+    return np.concatenate([np.broadcast_to(v, (*carried.shape[:-1], v.shape[-1])), carried], -1)
+
+
+def _started(steps: Stepping, q: Any, v: Any) -> Any:
+    """States of elements and controllers as they start."""
     try:
         start = steps.start
     except Exception as error:  # whatever the user's code raises when it meets a traced number
@@ -301,7 +359,7 @@ def _with_states(steps: Stepping, q: Any, v: Any, memory: Any) -> Any:
         raise DalembertError(
             f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
         ) from None
-    return _joined(v, start(q, v, check=False))
+    return start(q, v, check=False)
 
 
 def _joined(v: Any, z: Any) -> Any:
@@ -312,14 +370,6 @@ def _joined(v: Any, z: Any) -> Any:
         namespace, v = kind.namespace, kind.asarray(v, kind.dtype(z))
     batch = np.broadcast_shapes(tuple(v.shape[:-1]), tuple(z.shape[:-1]))
     return namespace.concatenate([namespace.broadcast_to(x, (*batch, x.shape[-1])) for x in (v, z)], -1)
-
-
-def _with_carried(steps: Stepping, q: Any, v: Any, e: Any) -> Any:
-    """e with the numbers that the integrator carries from step to step."""
-    if steps.carried is None:
-        return e
-    memory = steps.carried.start(steps.system, q, v)
-    return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
 
 
 def _with_marks(steps: Stepping, e: Any) -> Any:

@@ -20,10 +20,10 @@ from dalembert.model import Model
 from dalembert.quantities.dynamics import singular_mass
 from dalembert.quantities.guards import function_call
 
-from ..elements.actuators import Actuators
 from ..elements.contact import with_contact
+from ..elements.drive import Actuators
 from ..elements.soft import softened
-from ..integrators.record import Integrator
+from ..integrators.catalogue import Integrator
 from ..settings import Settings
 from ..system.drive import Command
 from ..system.planner import sampled
@@ -31,9 +31,7 @@ from ..system.planners import PlannedMemory
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling
 from ..system.system import System
-from .closed import DRIFT, OpenLoops
-from .live import LiveInputs
-from .prepared import prepared
+from .live import DRIFT, LiveInputs, OpenLoops, prepared
 
 
 class Stepper:

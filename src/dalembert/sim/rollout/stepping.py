@@ -26,16 +26,14 @@ from dalembert.model import Model
 from dalembert.quantities.guards import UNIT_TOLERANCE, function_call, quaternions
 
 from ..elements.base import Element
-from ..integrators.record import Integrator
-from ..run.bounces import LOOK_AHEAD
-from ..run.events import Event
+from ..integrators.catalogue import Integrator
+from ..run.run import Event
+from ..run.watch import LOOK_AHEAD
 from ..system.drive import Command
 from ..system.laws import TracedLaw
 from ..system.sampling import Sampling
 from ..system.system import Law, System
-from .closed import OpenLoops
-from .live import put, size_of
-from .lone_law import LoneLaw
+from .live import LoneLaw, OpenLoops, put, size_of
 from .tallies import Tallies
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))

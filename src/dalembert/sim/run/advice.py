@@ -11,8 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import INTEGRATORS, Integrator, chosen
 from ..system.laws import Inputs, drive
 from ..system.system import System
 from .compiled import Programs, programs

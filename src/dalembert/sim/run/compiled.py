@@ -13,9 +13,9 @@ from dalembert.dynamics import algorithms
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..integrators import adaptive, dense, fixed, implicit
-from ..integrators.catalogue import TIME_STEPPING
-from ..integrators.record import Integrator
+from ..integrators.adaptive import adaptive_program, between
+from ..integrators.catalogue import TIME_STEPPING, Integrator, fixed_program
+from ..integrators.implicit import newton_program
 from ..integrators.tableaux import Tableau
 from ..program import Program
 from ..system.called import CalledSystem
@@ -76,17 +76,17 @@ class Programs:
     @cached_property
     def attempts(self) -> Program:
         """Adaptive steps."""
-        return adaptive.program(self.system, self.method, self._step_identity)
+        return adaptive_program(self.system, self.method, self._step_identity)
 
     @cached_property
     def between(self) -> Program:
         """Dense output."""
-        return dense.between(self.system, self.method, self._step_identity)
+        return between(self.system, self.method, self._step_identity)
 
     def steps(self, recorded: bool, rows: bool) -> Program:
         """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
         if (recorded, rows) not in self._steps:
-            self._like = fixed.program(self.system, self.integrator, self._step_identity, recorded, rows, self._like)
+            self._like = fixed_program(self.system, self.integrator, self._step_identity, recorded, rows, self._like)
             self._steps[recorded, rows] = self._like
         return self._steps[recorded, rows]
 
@@ -95,7 +95,7 @@ class Programs:
         if (recorded, False) not in self._steps:
             assert self.integrator.residual is not None
             name, residual = self.integrator.name, self.integrator.residual
-            self._like = implicit.program(self.system, name, residual, self._step_identity, recorded, self._like)
+            self._like = newton_program(self.system, name, residual, self._step_identity, recorded, self._like)
             self._steps[recorded, False] = self._like
         return self._steps[recorded, False]
 

@@ -12,8 +12,8 @@ from ..elements.base import Situation
 from ..failure import SimulationError
 from .compiled import Programs
 from .engines import Chunk, Engine, State
-from .events import Event, Happening
 from .hybrid import Hybrid
+from .run import Event, Happening
 from .watch import Crossing, Torques, Watch
 
 MOST_AT_ONCE = 100  # instants at one time, after which the run could not go on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..integrators.dense import interpolated, on_polynomials
+from ..integrators.adaptive import interpolated, on_polynomials
 from .compiled import Programs
 from .engines import Chunk, Engine, State
 

@@ -1,19 +1,17 @@
-"""The result of a simulation."""
+"""Events: what a user asks to be located, and what is known of each after the run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.notebook import html
-
-from .ledger import EnergyLedger
 
 if TYPE_CHECKING:
     from dalembert.pictures import Film
@@ -21,7 +19,99 @@ if TYPE_CHECKING:
 
     from .audit import EnergyAudit
     from .contacts import Contacts
-    from .events import Happening
+
+
+@dataclass(frozen=True)
+class Event:
+    """A condition on the motion: function(t, q, v) → a number, traced; the event is where it changes sign.
+
+    direction: 1 only from negative to positive, −1 only the other way, 0 both; terminal: the run ends there. Reaching
+    zero counts, once, as does a jump over zero at an impact; starting at zero does not.
+    """
+
+    name: str
+    function: Callable[[Any, np.ndarray, np.ndarray], Any]
+    direction: int = 0
+    terminal: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DalembertError(
+                f"event {self.name!r}: function is of type {type(self.function).__name__}, expected (t, q, v) → number"
+            )
+        if self.direction not in (-1, 0, 1):
+            raise DalembertError(f"event {self.name!r}: direction is {self.direction!r}, expected -1, 0 or 1")
+
+    def number(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+        """The number of a traced state, checked."""
+        try:
+            value = np.asarray(self.function(t, q, v), object)
+        except DalembertError as error:
+            raise DalembertError(f"event {self.name!r}: {error}") from None
+        if value.size != 1:
+            raise DalembertError(f"event {self.name!r}: function returned shape {value.shape}, expected one number")
+        return value.reshape(())[()]
+
+
+class Happening(NamedTuple):
+    """An event that took place: its name, t [s], q (nq,), v (nv,) just before it.
+
+    kind: "event" of the user's; "gap" of an element; of stops "impact", "rests" and "leaves"; of friction "sticks" and
+    "slips".
+    """
+
+    name: str
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    kind: str = "event"
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyLedger:
+    """Energies [J] over the times of a run, arrays (n,).
+
+    kinetic, potential (gravity), elastic (springs and what elements store); work: what each source has put in since
+    the beginning, by name; heat: what each friction, damper, limit and element has taken out. Integrated with the
+    scheme of the run.
+    """
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    elastic: np.ndarray
+    work: Mapping[str, np.ndarray]
+    heat: Mapping[str, np.ndarray]
+
+    @property
+    def total(self) -> np.ndarray:
+        """Kinetic + potential + elastic (n,)."""
+        return self.kinetic + self.potential + self.elastic
+
+    @property
+    def residual(self) -> np.ndarray:
+        """The gain of the total beyond work − heat (n,): the error of the integration."""
+        gained = self.total - self.total[0]
+        return gained - sum(self.work.values(), 0.0) + sum(self.heat.values(), 0.0)
+
+    @property
+    def scale(self) -> float:
+        """The largest amount of energy that moved [J]: what a residual is to be compared with."""
+        moved = [np.ptp(x) for x in (self.kinetic, self.potential, self.elastic, *self.work.values())]
+        moved += [np.ptp(x) for x in self.heat.values()]
+        return float(max([*moved, np.max(np.abs(self.kinetic), initial=0.0)]))
+
+    @property
+    def stored(self) -> float:
+        """The largest energy that was stored in one of the three forms [J]: rounding errors are relative to it."""
+        return float(max(np.max(np.abs(x), initial=0.0) for x in (self.kinetic, self.potential, self.elastic)))
+
+    def __repr__(self) -> str:
+        drift = np.max(np.abs(self.residual), initial=0.0)
+        return (
+            f"<Ledger: {len(self.kinetic)} times, {len(self.work)} sources, {len(self.heat)} sinks, "
+            f"residual at most {drift:.3g} J>"
+        )
+
 
 PICTURED = ("size", "camera", "ground", "shadows", "forces", "trails", "role")  # options of pictures
 

@@ -17,9 +17,9 @@ from dalembert.progress import Progress
 
 from ..elements.base import Element
 from ..elements.contact import with_contact
+from ..elements.fields import surroundings
 from ..elements.friction import with_friction
 from ..elements.soft import first_step, softened
-from ..elements.surroundings import surroundings
 from ..failure import Crowded, SimulationError
 from ..integrators.catalogue import integrator_for
 from ..settings import Settings, each_of
@@ -33,18 +33,14 @@ from ..system.unsolved import counts, remarks
 from .advice import why_and_what
 from .chatter import Chatter
 from .compiled import Programs, programs
-from .derived import derived
-from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
-from .engines.fixed import steps_of
-from .events import Event
-from .ground_remarks import about_ground, carried
+from .engines import Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between, steps_of
 from .initial import checked_state, closed_start, first_state
 from .instants import Instants
-from .ledger import EnergyLedger
-from .limits import beyond_limits, held_at_the_end
 from .observed_contacts import contacts_of
 from .record import Recorder
-from .run import Run
+from .remarks import about_ground, beyond_limits, carried, held_at_the_end
+from .run import EnergyLedger, Event, Run
+from .sensors import derived
 from .watch import Crossing, UndefinedEvent
 
 PACE = 256  # steps after which the pace is checked
@@ -202,14 +198,14 @@ class _Simulation:
         duration, start, self.state = self.settings["duration"], state, state
         if self.sampling is not None:
             memory = np.asarray(self.sampling.start(state.q, self.layout.velocity(state.e)), float)
-            self.engine = SampledFixed(self.compiled, self.settings["step"], self.sampling, memory)
+            self.engine = controlled = Fixed(self.compiled, self.settings["step"], self.sampling, memory)
         first = None if self.drive.called or self.drive.sampled else self.drive.values[0]
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
-            if isinstance(self.engine, SampledFixed):
-                recorder.driven(self.engine.first_command(state))
+            if self.sampling is not None:
+                recorder.driven(controlled.first_command(state))
             for leg in self._legs():
-                if self.drive.sampled and not isinstance(self.engine, SampledFixed):
+                if self.drive.sampled and self.sampling is None:
                     recorder.driven(leg.command)
                 if not self.held:
                     self.state = self.instants.enter(self.state, leg.command)
@@ -243,7 +239,7 @@ class _Simulation:
     def _legs(self) -> Iterator[Leg]:
         """The legs of the way; those that nothing interrupts go together where the engine can take them so."""
         duration, step = self.settings["duration"], self.settings["step"]
-        if isinstance(self.engine, SampledFixed):
+        if self.sampling is not None:
             yield Leg.single(self.drive.values[0], duration)
             return
         if self.drive.sampled:

@@ -20,7 +20,7 @@ from dalembert.model import Closure, JointEquation, Model
 from dalembert.spatial import cross, so3
 
 from ..elements.base import Element
-from ..elements.bushing import Bushing, IndependentJoints
+from ..elements.couplings import Bushing, IndependentJoints
 from .free_body import FreeBody, Moving, alike, over, snapped
 from .free_joints import LIKE, Held, Joints
 

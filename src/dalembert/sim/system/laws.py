@@ -15,8 +15,8 @@ from dalembert.errors import DalembertError
 from dalembert.math.arrays import asked
 from dalembert.model import Model
 
-from ..elements.actuators import Actuators
 from ..elements.base import Element
+from ..elements.drive import Actuators
 from ..failure import SimulationError
 from .drive import Command
 from .planner import sampled

@@ -15,9 +15,9 @@ from dalembert.dynamics.algorithms.passive import spring_energy
 from dalembert.math.arrays import asked
 from dalembert.model import Actuator, Model
 
-from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
 from ..elements.contact import Memory, RigidContact
+from ..elements.drive import Actuators
 from ..elements.soft import SoftContact
 from .accounts import Entry, entries_of, numbered_labels, powers, surface_work
 from .constraints import Constraint, Rows, joined
