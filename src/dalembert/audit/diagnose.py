@@ -89,14 +89,20 @@ def diagnose(
         notes += [f"{item.rule} did not run: {item.because}" for item in audit.blocked]
         if motion is not None and robot.model.closures:
             notes.append("of a robot with loops the log is compared by log-torque alone, not term by term")
-        elif motion is not None and motion.tau is not None and _is_finite(motion):
+        elif (
+            motion is not None
+            and motion.tau is not None
+            and all(np.isfinite(x).all() for x in (motion.q, motion.v, motion.a))
+        ):
             missed, shares = residual_terms(robot, motion)
             judged = verdicts(
                 robot.model.freedom_names, motion.tau, robot.inverse_dynamics(motion.q, motion.v, motion.a)
             )
             open_ones = [f"{v.joint} ({v.status}, {100 * v.share:.3g} %)" for v in judged if v.status != PASSED]
             share = (
-                f"{100 * missed:.3g} % of the measured efforts" if motion.tau.any() else "all: the log's efforts are 0"
+                f"{100 * missed:.3g} % of the measured efforts"
+                if np.nan_to_num(motion.tau).any()
+                else "all: the log's efforts are 0"
             )
             notes.append(f"the model misses {share}")
             if open_ones:
@@ -109,10 +115,6 @@ def diagnose(
         diagnoses = [d for d in diagnoses if d.suspects[0].weight >= 1.0]
         diagnoses.sort(key=lambda d: -d.suspects[0].weight)
     return diagnoses
-
-
-def _is_finite(motion: Motion) -> bool:
-    return all(np.all(np.isfinite(x)) for x in (motion.q, motion.v, motion.a, motion.tau) if x is not None)
 
 
 def _suspects(symptom: Symptom, findings: Sequence[AuditFinding], shares: Mapping[str, float]) -> tuple[Suspect, ...]:
@@ -155,6 +157,8 @@ def _overlap(query: set[str], symptom: Symptom) -> float:
 def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float]]:
     """How much of the measured efforts the model misses, and the share of that which each term alone explains.
 
+    Efforts that are NaN are left out.
+
     Terms, fitted joint by joint with one factor each (friction: two): "gravity" g(q), "inertia" M a, "coriolis" C v,
     "rotor" a, "friction" v and sgn v, "sign" of the whole torque.
     """
@@ -174,26 +178,18 @@ def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float
         "sign": [modelled],
     }
     residual = tau - modelled
-    size = np.linalg.norm(tau)
-    missed = float(np.linalg.norm(residual) / size) if size else 0.0
-    total = float(np.sum(residual**2))
+    size, total = np.sqrt(np.nansum(tau**2)), float(np.nansum(residual**2))
     shares = {}
     for name, columns in terms.items():
-        left = sum(_unexplained(residual[:, k], [column[:, k] for column in columns]) for k in range(residual.shape[1]))
+        left = 0.0
+        for k, column in enumerate(residual.T):
+            known = np.isfinite(column)
+            Y = np.stack([term[known, k] for term in columns], axis=1)
+            left += float(np.sum((column[known] - Y @ np.linalg.lstsq(Y, column[known], rcond=1e-9)[0]) ** 2))
         shares[name] = 1.0 - left / total if total else 0.0
-    if not _flips(tau, modelled):
+    against = np.nansum((tau + modelled) ** 2, axis=0)
+    if not np.any(
+        against < 0.25 * np.nansum(residual**2, axis=0)
+    ):  # of no joint it is the negative of the modelled one
         shares["sign"] = 0.0
-    return missed, shares
-
-
-def _unexplained(residual: np.ndarray, columns: list[np.ndarray]) -> float:
-    """The sum of squares of a residual that no combination of columns explains."""
-    Y = np.stack(columns, axis=1)
-    fitted = Y @ np.linalg.lstsq(Y, residual, rcond=1e-9)[0]
-    return float(np.sum((residual - fitted) ** 2))
-
-
-def _flips(tau: np.ndarray, modelled: np.ndarray) -> bool:
-    """Whether some joint's measured efforts are the negative of the modelled ones."""
-    with_sign, against = np.sum((tau - modelled) ** 2, axis=0), np.sum((tau + modelled) ** 2, axis=0)
-    return bool(np.any(against < 0.25 * with_sign))
+    return float(np.sqrt(total) / size) if size else 0.0, shares

@@ -69,12 +69,18 @@ def measured(subject: Subject) -> Motion:
     cure="clean the log where it comes from: filters start with NaN, estimators drop out",
 )
 def finite(subject: Subject) -> Iterator[Found]:
+    """Every number of the motion; efforts may be NaN, which leaves them out of each comparison."""
     motion = measured(subject)
     for name in ("t", "q", "v", "a", "tau"):
-        values = getattr(motion, name)
-        if values is not None and not np.all(np.isfinite(values)):
-            row = int(np.argwhere(~np.isfinite(np.asarray(values).reshape(len(values), -1)))[0][0])
+        values = np.zeros(0) if getattr(motion, name) is None else np.asarray(getattr(motion, name))
+        bad = np.isinf(values) if name == "tau" else ~np.isfinite(values)
+        if np.any(bad):
+            row = int(np.argwhere(bad.reshape(len(values), -1))[0][0])
             yield Found("log", f"{name} has no number in row {row + 1}")
+    lost = np.zeros(0) if motion.tau is None else np.isnan(motion.tau).sum(axis=0)
+    for k in np.flatnonzero(lost):
+        what = f"its effort is NaN in {lost[k]} of {len(motion.t)} rows, which are left out"
+        yield Found(f"joint '{subject.model.freedom_names[k]}'", what, "info")
 
 
 @rule(

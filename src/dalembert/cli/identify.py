@@ -69,7 +69,7 @@ def run(
     """
     from dalembert import identify
 
-    check_target(out, "--out", (".urdf", ".xml", ".sdf", ".toml"))
+    check_target(out, "--out", (".urdf", ".xml", ".sdf", ".usda", ".toml"))
     check_target(report, "--report", (".html",))
     subject = open_robot(robot, base, mimic=mimic, arg=arg)
     terms = () if friction.strip() in ("", "none") else tuple(word.strip() for word in friction.split(","))

@@ -85,5 +85,5 @@ def _command(robot: str, options: dict[str, object]) -> str:
     for name, value in options.items():
         for item in value if isinstance(value, list) else [value]:
             if item is not None:
-                words += [f"--{name}", f"{item:g}" if isinstance(item, float) else str(item)]
+                words += [f"--{name}", str(item).removesuffix(".0")]
     return shlex.join([*words, "--out", "report.html"])

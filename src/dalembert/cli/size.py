@@ -34,6 +34,7 @@ from .common import (
     open_robot,
     print_json,
     table,
+    unexplained,
 )
 
 
@@ -64,6 +65,8 @@ def run(
 ) -> int:
     """Torque, speed, power, energy, inertia that each motor needs; exit code 1 unless limits or drives are known to do.
 
+    A motion with measured efforts that the model does not explain is exit code 1, too.
+
     Example: `dalembert size ur5 --payload 5`
     """
     check_target(csv, "--csv", (".csv",))
@@ -81,11 +84,15 @@ def run(
         )
     if csv is not None:
         write_text(csv, sizing.csv())
+    doubted = [each.title for each in motions if unexplained(opened, each) and unexplained(sizing.loaded, each)]
     if as_json:
-        print_json(json.loads(sizing.json()))
-        return int(not sizing.ok)
-    _print(sizing, stiffness is not None, catalogue is not None)
-    return int(not sizing.ok)
+        print_json({**json.loads(sizing.json()), "unexplained": doubted})
+    else:
+        _print(sizing, stiffness is not None, catalogue is not None)
+        for title in doubted:
+            what = "the model does not explain its measured efforts: dalembert torques shows them joint by joint"
+            console().print(f"note: {title}: {what}", markup=False, soft_wrap=True)
+    return int(bool(doubted) or not sizing.ok)
 
 
 def _print(sizing: Sizing, bandwidths: bool, drives: bool) -> None:

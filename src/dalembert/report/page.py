@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -129,8 +130,8 @@ def _content(
 
 def _command(source: str, given: Trajectory | None, payload: float, frame: str | None) -> str:
     """The command that writes the page; given: a motion that a program gave, which must be saved first."""
-    load = (f" --payload {payload:g}" if payload else "") + (f" --frame {frame}" if frame else "")
-    plain = f"dalembert report {source}{load}"
+    words = ["dalembert", "report", source, *(["--payload", str(payload).removesuffix(".0")] if payload else [])]
+    plain = shlex.join([*words, *(["--frame", frame] if frame else [])])
     if given is None:
         return f"{plain} --out report.html"
     return (
