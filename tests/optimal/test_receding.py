@@ -212,11 +212,21 @@ def test_plans_that_cannot_keep_constraints_are_told():
     assert law.missed >= 4
 
 
-def test_plans_that_keep_constraints_are_silent():
+def test_a_measured_state_beyond_a_constraint_is_told():
+    """The plans keep the wall at their nodes; between them the run crosses it, and is measured beyond it."""
     robot, problem = walled(lambda q, v, u: {"wall": 0.5 - q[0]})
+    law = problem.receding()
+    with pytest.warns(UserWarning, match="the measured state violates constraint 'wall' by 0.0"):
+        run = robot.simulate([0.0], [0.0], 3.0, torque=law, integrator="semi-implicit", step=0.01)
+    beyond = np.count_nonzero(run.q[::5, 0] > 0.51)
+    assert 0 < law.missed <= beyond and any("receding:" in line for line in run.log)
+    assert run.q.max() < 0.5 + BETWEEN and run.q[-1, 0] > 0.5 - FOLLOWED
+
+
+def test_plans_that_keep_constraints_are_silent():
+    robot, problem = walled(lambda q, v, u: {"wall": 1.5 - q[0]})
     law = problem.receding()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = robot.simulate([0.0], [0.0], 3.0, torque=law, integrator="semi-implicit", step=0.01)
     assert law.missed == 0 and not any("receding:" in line for line in run.log)
-    assert run.q.max() < 0.5 + BETWEEN and run.q[-1, 0] > 0.5 - FOLLOWED

@@ -20,6 +20,7 @@ from dalembert.compiler.graph import trace
 from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 
+from .rows import rows_of
 from .solver import Solver
 from .terms import UserFunction
 
@@ -55,6 +56,8 @@ class HorizonPrograms:
         known = ("q", "v", "u", *PLANNED[: 2 if problem.motion.contacts is None else 3])
         self._answer = None if answer is None else UserFunction("answer", answer, known, problem.parameters, "array")
         self.shape: tuple[int, ...] = ()
+        rows = problem.node.rows
+        self.state_rows = [row for row, alone in zip(rows.rows, rows.alone, strict=True) if alone]
         self.measure, self.control = self._measure(), self._control()
 
     def _measure(self) -> Program:
@@ -94,9 +97,22 @@ class HorizonPrograms:
                     named["force"] = motion.contacts.parts(motion.contacts.solved(named, motion.torque(q, v, u)).f)
                 numbers = self._answer.array(named)
             self.shape = numbers.shape
-            return {"control": u, "answer": numbers.ravel()}
+            return {"control": u, "answer": numbers.ravel()} | self._kept(x, u)
 
         return _program("control of a receding horizon", sizes, answer)
+
+    def _kept(self, x: Mapping[str, Any], u: np.ndarray) -> dict[str, np.ndarray]:
+        """Constraints on the state alone at the measured one, each beside its limit or 1; below 0: violated."""
+        if not self.state_rows:
+            return {}
+        problem, q, v = self.problem, x["measured q"], x["measured v"]
+        named = {name: x[f"parameter {name}"] for name in problem.parameters} | {"q": q, "v": v, "u": u}
+        if (contacts := problem.motion.contacts) is not None:
+            named["force"] = contacts.parts(contacts.solved(named, problem.motion.torque(q, v, u)).f)
+        expressions = rows_of(problem.constraints_at(named, False))[1]
+        values = [row.sign * expressions[row.expression] + row.offset for row in self.state_rows]
+        signed = [-abs(c) if row.is_equality else c for row, c in zip(self.state_rows, values, strict=True)]
+        return {"kept": np.array([c / row.size for row, c in zip(self.state_rows, signed, strict=True)], object)}
 
     def _limited(self, u: np.ndarray) -> np.ndarray:
         if "torque" not in self.problem.ranges:
@@ -121,6 +137,7 @@ class Horizon:
         self.origin, self.is_first = np.zeros(1), np.zeros(1)
         self.q, self.v = np.zeros(robot.nq), np.zeros(robot.nv)
         self.control, self.answer = np.zeros((1, problem.motion.controls)), np.zeros((1, width))
+        self.kept = np.zeros((1, len(programs.state_rows)))
         self._taken: dict[str, np.ndarray] = {}
         self.missed = ""  # what the last plan does not keep, in words
         self._controls = [self._bound_control(side) for side in (0, 1)]
@@ -182,7 +199,7 @@ class Horizon:
         inputs |= {"q next": solver.q[side][1], "v next": solver.v[side][1]}
         inputs |= {f"parameter {name}": x[0] for name, x in solver.parameters.items()}
         inputs |= {f"parameter {name}": solver.constants[side][f"unknown {name}"][0] for name in unknowns}
-        return self.programs.control.bound(inputs, {"control": self.control, "answer": self.answer})
+        return self.programs.control.bound(inputs, {"control": self.control, "answer": self.answer, "kept": self.kept})
 
     # ---- a call
 
@@ -201,6 +218,9 @@ class Horizon:
         if self.solver.is_constrained and not self.solver.sums[1] <= MISSED:
             missed = max(kept.share_missed() for kept in self.solver.constraints)
             self.missed = self.solver.worst_violation()[1] if missed > MISSED else ""
+        if not self.missed and (kept := self.kept[0].tolist()) and min(kept) < -MISSED:
+            row = self.programs.state_rows[kept.index(min(kept))]
+            self.missed = f"the measured state violates constraint {row.name!r} by {-min(kept) * row.size:.3g}"
 
     def restart(self, t: float, q: np.ndarray, v: np.ndarray, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """Solve from scratch; the plan's row. What it answers is in `control` and `answer`."""

@@ -153,9 +153,14 @@ class Problem:
         costs = self._costs(self._terminal if is_end else self._running, values, scale)
         if not is_end:
             costs += self._costs(self._impact, values, impact)
+        return costs, self.constraints_at(values, is_end)
+
+    def constraints_at(self, values: Mapping[str, Any], is_end: bool) -> list[Constraint]:
+        """Limits and constraints of a node, or of the end."""
         kept = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
-        kept += self._kept_at_end(values) if is_end else terms.constraints_of(self._constraints, values)
-        return costs, kept + (terms.constraints_of(self._terminal_constraints, values) if is_end else [])
+        if not is_end:
+            return kept + terms.constraints_of(self._constraints, values)
+        return kept + self._kept_at_end(values) + terms.constraints_of(self._terminal_constraints, values)
 
     def _kept_at_end(self, values: Mapping[str, Any]) -> list[Constraint]:
         """The constraints of the nodes at the end, where there is no control: those that do not depend on it."""

@@ -21,6 +21,11 @@ class Row(NamedTuple):
     offset: float
     is_equality: bool
 
+    @property
+    def size(self) -> float:
+        """The limit, or 1 where that is less: what violations are compared with."""
+        return max(1.0, abs(self.offset))
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -36,7 +41,7 @@ class Rows:
     @property
     def scales(self) -> np.ndarray:
         """A distance from the constraint that counts as well inside: no slack begins below."""
-        return np.array([INSIDE * max(1.0, abs(row.offset)) for row in self.rows])
+        return np.array([INSIDE * row.size for row in self.rows])
 
 
 def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:

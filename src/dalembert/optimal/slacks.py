@@ -55,7 +55,7 @@ class Slacks:
 
     def share_missed(self) -> float:
         """The largest violation, as a share of the limit, or of 1 where that is less; NaN counts as infinite."""
-        shares = self._amounts() / np.maximum(1.0, [abs(row.offset) for row in self.rows.rows])
+        shares = self._amounts() / np.array([row.size for row in self.rows.rows])
         return float(np.max(np.nan_to_num(shares, nan=np.inf), initial=0.0))
 
     def _amounts(self) -> np.ndarray:
