@@ -15,7 +15,6 @@ import numpy as np
 from dalembert.compiler.graph import Function, Loop
 from dalembert.compiler.graph.calls import Called
 from dalembert.compiler.graph.repeat import Repeated
-from dalembert.compiler.graph.scan import Scanned
 from dalembert.compiler.graph.visit import Visited
 from dalembert.compiler.graph.weighted import Weighted
 from dalembert.errors import DalembertError
@@ -163,25 +162,6 @@ def _repeated(library: ArrayMath, repeated: Repeated, arguments: Sequence[Any], 
     return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))
 
 
-def _scanned(library: ArrayMath, scanned: Scanned, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """Rows of the carry after each item, then rows of its records."""
-    batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
-    n, width = scanned.sizes.items, scanned.sizes.carry
-    carry, rows, common = scanned.split([library.broadcast(x, batch) for x in arguments])
-    order = slice(None, None, -1 if scanned.reversed else 1)
-
-    def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        item = [row[str(k)] for k in range(len(rows))]
-        outputs = _evaluated(library, scanned.step, [*state.values(), *item, *common], like)
-        outputs = [library.broadcast(x, batch) for x in outputs]
-        return dict(zip(state, outputs, strict=False)), {str(k): x for k, x in enumerate(outputs)}
-
-    begin = {str(k): x for k, x in enumerate(carry)}
-    stacked = {str(k): library.moveaxis(library.stack(list(row)[order]), -1, 0) for k, row in enumerate(rows)}
-    _, records = library.scan(one, begin, stacked, n)
-    return [x for k in range(width + scanned.sizes.record) for x in list(records[str(k)])[order]]
-
-
 def _weighted(library: ArrayMath, weighted: Weighted, arguments: Sequence[Any], like: Any) -> list[Any]:
     """The entries of W x."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
@@ -193,37 +173,39 @@ def _visited(library: ArrayMath, visited: Visited, arguments: Sequence[Any], lik
     """The table and the carry at the end, then rows of the records."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
     parts, s = visited.split([library.broadcast(x, batch) for x in arguments]), visited.sizes
-    where, numbers = library.table["where"], library.stack([library.constant(float(k), like) for k in range(s.rows)])
+    where, floor = library.table["where"], library.table["floor"]
     first, last = (library.constant(x, like) for x in (0.0, s.rows - 1.0))
+    numbers = library.stack([library.constant(float(k), like) for k in range(s.rows)]) if s.written else None
 
     def read(table: Any, number: Any) -> list[Any]:
         """The columns of row `number`, zeros where there is no such row."""
-        place = library.table["min"](library.table["max"](library.table["floor"](number), first), last)
-        known = library.table["eq"](place, library.table["floor"](number))
+        place = library.table["min"](library.table["max"](floor(number), first), last)
+        known = library.table["eq"](place, floor(number))
         row = library.take_rows(table, where(known, place, first))
         return [where(known, row[..., c], first) for c in range(s.columns)]
 
     def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        table = state["table"]
-        rows = [x for k in range(s.read) for x in read(table, row[f"at {k}"])]
+        state = dict(state)
+        rows = [x for k in range(s.read) for x in read(state["table"], row[f"at {k}"])]
         carry, item = ([state[str(k)] for k in range(s.carry)], [row[str(k)] for k in range(s.item)])
         outputs = _evaluated(library, visited.step, [*rows, *carry, *item, *parts.common], like)
         outputs = [library.broadcast(x, batch) for x in outputs]
         for k in range(s.written):
             contents = library.stack(outputs[s.written + k * s.columns : s.written + (k + 1) * s.columns])
-            here = library.table["eq"](numbers, library.table["floor"](outputs[k])[..., None])
-            table = where(here[..., None], contents[..., None, :], table)
+            here = library.table["eq"](numbers, floor(outputs[k])[..., None])
+            state["table"] = where(here[..., None], contents[..., None, :], state["table"])
         rest = outputs[s.written * (1 + s.columns) :]
-        following = {str(k): x for k, x in enumerate(rest[: s.carry])}
-        return {"table": table, **following}, {str(k): x for k, x in enumerate(rest[s.carry :])} or {"0": first}
+        state |= {str(k): x for k, x in enumerate(rest[: s.carry])}
+        return state, {str(k): x for k, x in enumerate(rest[s.carry :])} or {"0": first}
 
-    table = library.stack(list(parts.table)).reshape((*batch, s.rows, s.columns))
-    begin = {"table": table} | {str(k): x for k, x in enumerate(parts.carry)}
+    begin = {str(k): x for k, x in enumerate(parts.carry)}
+    if s.table:
+        begin["table"] = library.stack(list(parts.table)).reshape((*batch, s.rows, s.columns))
     listed = {f"at {k}": row for k, row in enumerate(parts.at)} | {str(k): row for k, row in enumerate(parts.item)}
     order = slice(None, None, -1 if visited.reversed else 1)
     stacked = {name: library.moveaxis(library.stack(list(row)[order]), -1, 0) for name, row in listed.items()}
     end, records = library.scan(one, begin, stacked, s.items)
-    flat = end["table"].reshape((*batch, s.table))
+    flat = end["table"].reshape((*batch, s.table)) if s.table else first
     ends = [*(flat[..., k] for k in range(s.table)), *(end[str(k)] for k in range(s.carry))]
     return [*ends, *(x for k in range(s.record) for x in list(records[str(k)])[order])]
 
@@ -231,7 +213,6 @@ def _visited(library: ArrayMath, visited: Visited, arguments: Sequence[Any], lik
 COMPOUNDS: dict[type, Callable[..., list[Any]]] = {
     Called: _called,
     Repeated: _repeated,
-    Scanned: _scanned,
     Visited: _visited,
     Weighted: _weighted,
 }

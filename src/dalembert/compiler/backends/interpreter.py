@@ -14,7 +14,6 @@ from dalembert.compiler.graph import Function, Loop, Scalar
 from dalembert.compiler.graph.calls import Called
 from dalembert.compiler.graph.operations import MEANING
 from dalembert.compiler.graph.repeat import Repeated
-from dalembert.compiler.graph.scan import Scanned
 from dalembert.compiler.graph.schedule import depth_first
 from dalembert.compiler.graph.visit import Visited
 from dalembert.compiler.graph.weighted import Weighted
@@ -130,20 +129,6 @@ def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]
     return [*state, passes]
 
 
-def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
-    """Rows of the carry after each item, then rows of its records."""
-    every = np.broadcast_arrays(*arguments)
-    carry, rows, common = scanned.split(list(every))
-    n, width = scanned.sizes.items, scanned.sizes.carry + scanned.sizes.record
-    columns: list[list[Any]] = [[None] * n for _ in range(width)]
-    for i in reversed(range(n)) if scanned.reversed else range(n):
-        outputs = _evaluated(scanned.step, [*carry, *(row[i] for row in rows), *common], dtype)
-        carry = outputs[: scanned.sizes.carry]
-        for row, x in zip(columns, outputs, strict=True):
-            row[i] = x
-    return [x for row in columns for x in row]
-
-
 def _weighted(weighted: Weighted, arguments: list[Any], dtype: Any) -> list[Any]:
     """The entries of W x."""
     x = np.stack(np.broadcast_arrays(*arguments), axis=-1)
@@ -152,9 +137,9 @@ def _weighted(weighted: Weighted, arguments: list[Any], dtype: Any) -> list[Any]
 
 def _visited(visited: Visited, arguments: list[Any], dtype: Any) -> list[Any]:
     """The table and the carry at the end, then rows of the records."""
-    parts, s = visited.split(list(np.broadcast_arrays(*arguments))), visited.sizes
-    batch = np.shape(parts.table[0])
-    table = np.stack(parts.table, axis=-1).reshape(*batch, s.rows, s.columns).astype(dtype)
+    every, s = np.broadcast_arrays(*arguments), visited.sizes
+    parts, batch = visited.split(list(every)), np.shape(every[0])
+    table = np.stack([np.zeros(batch), *parts.table], -1)[..., 1:].reshape(*batch, s.rows, s.columns).astype(dtype)
     carry, columns = parts.carry, [[None] * s.items for _ in range(s.record)]
     for i in reversed(range(s.items)) if visited.reversed else range(s.items):
         rows = [x for row in parts.at for x in np.moveaxis(_table_row(table, row[i]), -1, 0)]
@@ -184,7 +169,6 @@ def _table_row(table: np.ndarray, number: Any) -> np.ndarray:
 COMPOUNDS: dict[type, Callable[..., list[Any]]] = {
     Called: _called,
     Repeated: _repeated,
-    Scanned: _scanned,
     Visited: _visited,
     Weighted: _weighted,
 }

@@ -6,7 +6,7 @@ In the order of reading:
 
     operations, scalar → folding    what every operation means; traced scalars, shared and folded as they are made
     function → capture              a traced function, the loop that repeats one; functions traced within others
-    compound: calls, repeat, scan, visit → visit_parts, weighted → product, lookup      what is more than one operation
+    compound: calls, repeat, visit → visit_slopes, weighted → product, lookup           what is more than one operation
     differentiate, linearise, transform, substitute, copying                 functions from functions
     schedule, pressure, sinking     the order in which nodes are computed, and branches that take in what they need
     collection → traces             tracing without garbage collection; functions kept in bounded memory

@@ -359,7 +359,7 @@ class Scalar:
 
     def __scan__(self, *arguments: Any) -> dict[str, np.ndarray]:
         """A function over items in this graph: see `dalembert.math.scan`."""
-        from .scan import scan
+        from .visit import scan
 
         return scan(self.graph, *arguments)
 

@@ -8,8 +8,9 @@ import pytest
 from dalembert import math
 from dalembert.compiler.backends import interpreter
 from dalembert.compiler.execute.host import NativeKernel
-from dalembert.compiler.graph import gauss_newton, gradient, linearised, trace
-from tolerances import OPTIMAL, RECURSION, assert_close
+from dalembert.compiler.graph import gauss_newton, gradient, linearised, substitute, trace
+from dalembert.compiler.graph.capture import placeholders
+from tolerances import OPTIMAL, PRODUCT, RECURSION, assert_close
 
 NODES, STEP = 12, 0.1
 GOAL = np.array([2.5, 0.0])
@@ -111,3 +112,36 @@ def test_a_solver_in_one_function():
         )
         assert_close(outs[0], want["u"], OPTIMAL)
         assert_close(outs[2], want["cost"], RECURSION)
+
+
+@pytest.mark.parametrize("loop", ["repeat", "branch", "scan", "visit"])
+def test_one_loop_with_two_sets_of_values(loop):
+    """A traced loop that is put into one function twice, with other values in place of its inputs."""
+
+    def once(a, b):
+        if loop == "repeat":
+            return math.repeat(lambda x: {"x": 0.5 * x + math.sin(x) * a}, 5, {"x": b})["x"]
+        if loop == "branch":
+            return math.branch(a > 0, lambda: {"x": 3.0 * math.sin(b) + a}, {"x": b})["x"]
+        if loop == "scan":
+            return math.scan(lambda x, c: {"x": x * c + a}, {"c": np.arange(1.0, 4.0) * b}, {"x": a})["x"][-1]
+        table, at = np.array([[a], [b], [a]]), np.arange(3.0)
+        doubled = math.visit(lambda rows, k: {"to": np.array([k]), "rows": 2 * rows + a}, {"k": at}, table, at[:, None])
+        return doubled["table"][1, 0]
+
+    def twice(x):
+        z = placeholders(x[0].graph, 2)
+        whole = np.array([once(*z)], object)
+        values = [dict(zip(z, pair, strict=True)) for pair in ((x[0], x[1]), (x[2], x[0] * x[1]))]
+        return np.concatenate([substitute(whole, each) for each in values])
+
+    f = trace(twice, {"x": 3})
+    x = np.random.default_rng(0).normal(size=(9, 3))
+    want = np.array([[once(a, b), once(c, a * b)] for a, b, c in x], float)
+    assert_close(interpreter.run(f, {"x": x})["function"], want, PRODUCT)
+    out = np.empty((9, 2))
+    kernel = NativeKernel("f", "f", [3], [(2,)], lambda: f)
+    kernel.run_batch([x], [out], (9,))
+    assert_close(out, want, RECURSION)
+    kernel.run_one([x[4]], [one := np.empty(2)])
+    assert_close(one, want[4], RECURSION)

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, math
 from dalembert.compiler.backends import interpreter, sympy
-from dalembert.compiler.backends.llvm.compounds import Items
+from dalembert.compiler.backends.llvm.compounds import Visiting
 from dalembert.compiler.backends.llvm.plan import SlotPlan
 from dalembert.compiler.execute.host import NativeKernel
 from dalembert.compiler.graph import Function, gradient, jacobian, trace
@@ -130,7 +130,7 @@ def test_rows_stay_where_they_are():
         return math.map(step, {"a": first[1:], "b": first[:-1]})["y"]
 
     plan = SlotPlan(trace(compute, {"x": 42}), 8, keep_outputs=False)
-    parts = [part for part in plan.parts if isinstance(part, Items)]
+    parts = [part for part in plan.parts if isinstance(part, Visiting)]
     assert len(parts) == 2
     for part in parts:
         assert part.subroutine.lanes == 8 and not part.gathered and not part.moved

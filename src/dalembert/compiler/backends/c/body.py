@@ -13,7 +13,6 @@ from dalembert.compiler.graph.calls import Called
 from dalembert.compiler.graph.compound import Compound
 from dalembert.compiler.graph.lookup import Table
 from dalembert.compiler.graph.repeat import Repeated
-from dalembert.compiler.graph.scan import Scanned
 from dalembert.compiler.graph.schedule import depth_first, without_slopes
 from dalembert.compiler.graph.sinking import sunk
 from dalembert.compiler.graph.visit import Visited
@@ -226,8 +225,8 @@ class CBody:
     def compound(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
         """Arrays for arguments and results, and the calls between them."""
         compound, name = node.value, self.temporary[node.id]
-        if isinstance(compound, (Scanned, Visited, Weighted)):
-            return {Scanned: CBody.scanned, Visited: visiting, Weighted: weighing}[type(compound)](self, node, operand)
+        if isinstance(compound, (Visited, Weighted)):
+            return (visiting if isinstance(compound, Visited) else weighing)(self, node, operand)
         body = self.called[id(called_function(compound))]
         operands = [operand(argument) for argument in compound.evaluated(node.args)]
         lines = []
@@ -254,42 +253,6 @@ class CBody:
             passes = [f"if ({going}) {{", *(f"    {line}" for line in passes), "}"]
         return [state, f"int {name}k = 0;", *passes]
 
-    def scanned(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
-        """A loop over items: rows of all items, the numbers of one, and its results."""
-        scanned, name, real = node.value, self.temporary[node.id], self.real
-        body, sizes, n = self.called[id(scanned.step)], node.value.sizes, node.value.sizes.items
-        begin, rows, common = scanned.split([operand(argument) for argument in node.args])
-        lines, inner, follow = [], [], []
-        if sizes.carry:
-            lines.append(f"{real} {name}in0[{sizes.carry}] = {{{', '.join(begin)}}};")
-            inner.append(f"{real} {name}out0[{sizes.carry}];")
-            follow += self.each(sizes.carry, f"{name}in0[i] = {name}out0[i];")
-            follow += self.each(sizes.carry, f"{name}r[{n} * i + {name}q] = {name}out0[i];")
-        if sizes.item:
-            listed = ", ".join(x for row in rows for x in row)
-            lines.append(f"const {real} {name}a[{n * sizes.item}] = {{{listed}}};")
-            inner.append(f"{real} {name}in1[{sizes.item}];")
-            inner += self.each(sizes.item, f"{name}in1[i] = {name}a[{n} * i + {name}q];")
-        if common:
-            lines.append(f"const {real} {name}in2[{len(common)}] = {{{', '.join(common)}}};")
-        if sizes.record:
-            inner.append(f"{real} {name}out1[{sizes.record}];")
-            place = f"{name}r[{n} * (i + {sizes.carry}) + {name}q]"
-            follow += self.each(sizes.record, f"{place} = {name}out1[i];")
-        every = (*body.inputs.values(), *body.outputs.values())
-        inner.append(f"{body.name}({', '.join(f'{name}{p.identifier}' for p in every)});")
-        way = (
-            f"{name}q = {n - 1}; {name}q >= 0; --{name}q"
-            if scanned.reversed
-            else f"{name}q = 0; {name}q < {n}; ++{name}q"
-        )
-        lines.append(f"{real} {name}r[{scanned.size}];")
-        if scanned.counted is not None:
-            lines.append(f"for (int i = 0; i < {scanned.size}; ++i) {name}r[i] = 0;")
-            keep = self.each(sizes.carry, f"{name}r[{n} * i + {name}q] = {name}in0[i];") if sizes.carry else []
-            inner = [f"if (!({name}q < {common[scanned.counted]})) {{", *keep, "    continue;", "}", *inner]
-        return [*lines, f"for (int {way}) {{", *(f"    {line}" for line in [*inner, *follow]), "}"]
-
     def each(self, size: int, statement: str) -> list[str]:
         """A statement for each i."""
         return [f"for (int i = 0; i < {size}; ++i) {statement}"]
@@ -311,7 +274,7 @@ class CBody:
 
 def called_function(compound: Compound) -> Function:
     """The function that a compound evaluates."""
-    if isinstance(compound, (Repeated, Scanned, Visited)):
+    if isinstance(compound, (Repeated, Visited)):
         return compound.step
     assert isinstance(compound, Called)
     return compound.function
@@ -321,7 +284,7 @@ def result_place(compound: Compound, name: str, k: int) -> str:
     """Where the statements of a compound leave result k."""
     if isinstance(compound, Repeated):
         return f"{name}k" if k == compound.width else f"{name}in0[{k}]"
-    if isinstance(compound, (Scanned, Weighted)):
+    if isinstance(compound, Weighted):
         return f"{name}r[{k}]"
     if isinstance(compound, Visited):
         return visit_result(compound, name, k)

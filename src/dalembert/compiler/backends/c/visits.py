@@ -17,7 +17,7 @@ def visiting(body: CBody, node: Scalar, operand: Callable[[Scalar], str]) -> lis
     visited, name, real = node.value, body.temporary[node.id], body.real
     s, step = visited.sizes, body.called[id(visited.step)]
     parts = visited.split([operand(argument) for argument in node.args])
-    lines = [f"{real} {name}w[{s.table}] = {{{', '.join(parts.table)}}};"]
+    lines = [f"{real} {name}w[{s.table}] = {{{', '.join(parts.table)}}};"] if s.table else []
     inner, follow = [], []
     if s.carry:
         lines.append(f"{real} {name}in1[{s.carry}] = {{{', '.join(parts.carry)}}};")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dalembert.compiler.graph.repeat import Repeated
-from dalembert.compiler.graph.scan import Scanned
 from dalembert.compiler.graph.visit import Visited
 from dalembert.compiler.graph.weighted import Weighted
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """How the step of a scan sees the memory of its caller, in the caller's slots.
+    """How the step of a visit sees the memory of its caller, in the caller's slots.
 
     lanes: items at once. moving: slots of inputs (name, number) and of outputs, counted from a pointer that moves from
     item to item. common: slots of inputs that are the same for all items, counted from the begin of the step's memory.
@@ -80,51 +79,6 @@ class Weighing:
         return self.base + k
 
 
-@dataclass(frozen=True)
-class Counted:
-    """How items are left out. count: slot of the number from which on they are.
-
-    reached, filled: slots of the number of items that were computed, and of those whose records may differ from 0, if
-    the loop ends with the last item that some lane has; None: it goes on, since what is carried is read of every item,
-    or lanes are items.
-    """
-
-    count: int
-    reached: int | None = None
-    filled: int | None = None
-
-
-@dataclass(frozen=True)
-class Items:
-    """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
-
-    A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
-    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. constants: (numbers of all items,
-    own slot) of those that are not kept in memory. moved: (from, to) slots of what is copied before the first item: the
-    start of the carry, and rows of a few pieces. counted: where items are left out.
-    """
-
-    scanned: Scanned
-    subroutine: Subroutine
-    rows: int
-    stride: int
-    gathered: list[tuple[list[int], int]]
-    constants: list[tuple[list[float], int]]
-    moved: list[tuple[int, int]]
-    counted: Counted | None
-
-    @property
-    def item_count(self) -> int:
-        """All of them."""
-        return self.scanned.sizes.items
-
-    def slot(self, k: int) -> int:
-        """The slot of a result."""
-        row, item = divmod(k, self.scanned.sizes.items)
-        behind = row < self.scanned.sizes.carry and not self.scanned.reversed
-        return self.rows + row * self.stride + item + behind
-
-
 class TableStart(NamedTuple):
     """The first slot of a table, what is copied there before the first item, and whether it is cleared before that."""
 
@@ -136,12 +90,15 @@ class TableStart(NamedTuple):
 @dataclass(frozen=True)
 class Visiting:
     """A visit. Slots where things begin: the table, if it is written with a further row for what is lost; a row of
-    zeros, which is read where a number is that of no row; rows that an item reads; the carry; the rows of the records,
-    `stride` from row to row. at: slots of the numbers of rows that items read, or these numbers themselves where they
-    are constants. gathered, moved: as of `Items`; cleared: whether the table begins with zeros, before anything is
-    moved. counted: where items are left out. constants: (numbers of all items, own slot) of the inputs that are
-    constants. groups: as `at`, the numbers of groups of items. Where lanes are items, the step reads rows from own
-    places. wanted: slot of the first of numbers that are 0 for items which are left out.
+    zeros, which is read where a number is that of no row; rows that an item reads; the row of each record that is read.
+    carry, ends: slots of the numbers of the carry for every item, where they do not lie in a row of records, and behind
+    the last item. at: slots of the numbers of rows that items read, or these numbers themselves where they are
+    constants. gathered: (slots of all items, own slot) of the inputs that do not lie in a row. constants: (numbers of
+    all items, own slot) of those that are not kept in memory. moved: (from, to) slots of what is copied before the
+    first item; cleared: whether the table begins with zeros, before anything is moved. count: slot of the number from
+    which on items are left out; filled: of the number of items whose records may differ from 0. groups: as `at`, the
+    numbers of groups of items. Where lanes are items, the step reads rows from own places. wanted: slot of the first of
+    numbers that are 0 for items which are left out.
     """
 
     visited: Visited
@@ -149,15 +106,16 @@ class Visiting:
     table: int
     nothing: int
     rows: int
-    carry: int
-    records: int
-    stride: int
+    carry: dict[int, int]
+    ends: dict[int, int]
+    records: dict[int, int]
     at: list[list[int] | list[float]]
     gathered: list[tuple[list[int], int]]
     constants: list[tuple[list[float], int]]
     moved: list[tuple[int, int]]
     cleared: bool
-    counted: Counted | None
+    count: int | None
+    filled: int | None
     groups: list[int] | list[float] | None
     wanted: int | None
 
@@ -172,9 +130,9 @@ class Visiting:
         if k < s.table:
             return self.table + k
         if k < s.table + s.carry:
-            return self.carry + k - s.table
+            return self.ends[k - s.table]
         row, item = divmod(k - s.table - s.carry, s.items)
-        return self.records + row * self.stride + item
+        return self.records[row] + item
 
 
 def runs(slots: Sequence[int]) -> list[int]:

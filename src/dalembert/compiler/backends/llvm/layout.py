@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dalembert.compiler.graph import Input
 
-from .compounds import Items, Visiting
+from .compounds import Visiting
 from .parts import is_zero
 from .plan import SlotPlan
 
@@ -61,7 +61,7 @@ def _stored(plan: SlotPlan, base: int, lanes: int) -> Iterator[Stored]:
     for node in plan.constants:
         yield Stored(base, lanes, plan.slots[node.id], node.value)
     for part in plan.parts:
-        if isinstance(part, Items | Visiting) and part.counted is not None and part.counted.filled is not None:
-            yield Stored(base, lanes, part.counted.filled, float(part.item_count))
-    for subroutine in plan.subroutines.values():
+        if isinstance(part, Visiting) and part.filled is not None:
+            yield Stored(base, lanes, part.filled, float(part.item_count))
+    for subroutine in plan.subroutines:
         yield from _stored(subroutine.plan, base + subroutine.base * lanes, max(lanes, subroutine.lanes))

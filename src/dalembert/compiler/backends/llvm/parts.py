@@ -5,9 +5,8 @@ from __future__ import annotations
 from dalembert.compiler.graph import Scalar
 
 from . import elementary, rare
-from .compounds import Calling, Items, Repeating, Visiting, Weighing
+from .compounds import Calling, Repeating, Visiting, Weighing
 from .ir import Builder, Module
-from .items import write_items
 from .part_writer import PartWriter, operation
 from .plan import SlotPlan, Subroutine
 from .product import write_product
@@ -21,7 +20,7 @@ from .weights import write_weighted
 def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
     """An LLVM function for each part but loops and calls, and for each subroutine; returns the names of the parts."""
     optional = {id(p.subroutine) for p in plan.parts if isinstance(p, Repeating) and p.repeated.settled is not None}
-    for subroutine in plan.subroutines.values():
+    for subroutine in plan.subroutines:
         _write_subroutine(module, subroutine, element, width, id(subroutine) in optional)
     targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
     if scatter:
@@ -58,7 +57,7 @@ def before_name(part: str, k: int) -> str:
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int, optional: bool) -> None:
-    """void @sub(ptr memory, ptr items): its parts, on separate memory. items: the moving pointer of a scan.
+    """void @sub(ptr memory, ptr items): its parts, on separate memory. items: the moving pointer of a visit.
 
     optional: it may not be needed, and is apart from the module if it is large.
     """
@@ -86,7 +85,7 @@ def call_parts(
     items: str = "null",
     groups: tuple[str, int] | None = None,
 ) -> None:
-    """The parts in order; loops are written here. items: the moving pointer of a scan.
+    """The parts in order; loops are written here. items: the moving pointer of a visit.
 
     groups: how many memories lie one after the other, and the bytes of one: each part is computed in all of them.
     """
@@ -111,8 +110,6 @@ def _compute_part(b: Builder, plan: SlotPlan, part: Part, name: str, memory: str
         _call(b, part, memory)
     elif isinstance(part, Repeating):
         _repeat(b, part, memory, name, outputs, items)
-    elif isinstance(part, Items):
-        write_items(b, part, memory)
     elif isinstance(part, Visiting):
         write_visit(b, part, memory)
     elif isinstance(part, Weighing):

@@ -12,20 +12,19 @@ from typing import Any
 from dalembert.compiler.graph import Function, Graph, Scalar
 from dalembert.compiler.graph.product import Block
 from dalembert.compiler.graph.repeat import Repeated
-from dalembert.compiler.graph.scan import Scanned
 from dalembert.compiler.graph.schedule import without_slopes
 from dalembert.compiler.graph.sinking import sunk
 from dalembert.compiler.graph.visit import Visited
 from dalembert.compiler.graph.weighted import Weighted
 
-from .compounds import Calling, Counted, Items, Repeating, TableStart, View, Visiting, runs
+from .compounds import Calling, Repeating, TableStart, View, Visiting, runs
 from .handing_over import constant, sole_readers, table_source, where_not_zero
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
 from .units import Part, Product, step_lists
 from .weights import weighing
 
-MANY = 64  # items of a scan, from which on constants are no part of the memory
+MANY = 64  # items of a map or scan, from which on constants are no part of the memory
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
 LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
 SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
@@ -94,7 +93,8 @@ class SlotPlan:
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
         outside, self.size = outside or {}, 0
         self.input_base: dict[str, int] = {}
-        self.subroutines: dict[int, Subroutine] = {}  # by the id of their function
+        self.subroutines: list[Subroutine] = []
+        self._called: dict[int, Subroutine] = {}  # by the id of their function
         self._wholes: dict[int, Any] = {}  # products and compounds, by `_key`
         for i in function.inputs:
             if i.name not in outside and view is None:
@@ -125,7 +125,7 @@ class SlotPlan:
 
     def close(self) -> None:
         """Give up the graphs that were copied for it, without waiting for the garbage collector."""
-        for subroutine in self.subroutines.values():
+        for subroutine in self.subroutines:
             subroutine.plan.close()
         for graph in self._graphs:
             graph.close()
@@ -150,8 +150,8 @@ class SlotPlan:
         for output in self.function.outputs:
             for k, node in enumerate(output.nodes):
                 place = view.records.get((output.name, k))
-                if place is not None:
-                    self.records.setdefault(node.id, []).append(place)
+                if place is not None and place not in self.records.setdefault(node.id, []):
+                    self.records[node.id].append(place)
                 if place is None or node.id not in computed:
                     kept.append(node)
         return kept
@@ -236,8 +236,6 @@ class SlotPlan:
         if isinstance(node.value, Visited):
             return self._visiting(node)
         arguments = node.value.evaluated(node.args)
-        if isinstance(node.value, Scanned):
-            return self._items(node.value, arguments, self._results.get(node.id, set()))
         self._in_memory(arguments)
         slots = [self.slots[argument.id] for argument in arguments]
         if isinstance(node.value, Repeated):
@@ -245,9 +243,9 @@ class SlotPlan:
         if isinstance(node.value, Weighted):
             return weighing(node.value, slots, self.group, self._take)
         function = node.value.function
-        if id(function) not in self.subroutines:
-            self._subroutine(function)
-        subroutine = self.subroutines[id(function)]
+        if id(function) not in self._called:
+            self._called[id(function)] = self._subroutine(function)
+        subroutine = self._called[id(function)]
         return Calling(subroutine, slots, self._take(len(subroutine.results)))
 
     def _repeating(self, node: Scalar, slots: list[int]) -> Repeating:
@@ -259,91 +257,84 @@ class SlotPlan:
         subroutine = self._subroutine(repeated.step, outside)
         return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
 
-    def _items(self, scanned: Scanned, arguments: Sequence[Scalar], read: set[int]) -> Items:
-        """Inputs and results stay in the rows of this memory, where the step reads and writes them; many constants do
-        not, which would be written there in every call.
-
-        read: numbers of the results that something reads.
-        """
-        sizes, n = scanned.sizes, scanned.sizes.items
-        first, given, others = scanned.split(arguments)
-        known = {k: [x.value for x in row] for k, row in enumerate(given) if n >= MANY and constant(row)}
-        self._in_memory([*first, *(x for k, row in enumerate(given) if k not in known for x in row), *others])
-        slots = [self.slots.get(x.id, 0) for x in arguments]
-        lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
-        stride = -(-(n + (sizes.carry > 0)) // self.group) * self.group
-        rows = self._take(stride * (sizes.carry + sizes.record), align=self.group)
-        begin, items, common = scanned.split(slots)
-        moved: list[tuple[int, int]] = []
-        in_row = {k: row[0] for k, row in enumerate(items) if k not in known and len(runs(row)) == 1}
-        for k, row in enumerate(items):
-            if k not in known and lanes > 1 and 1 < len(runs(row)) <= n // lanes + 1:
-                in_row[k] = self._take(n)
-                moved += zip(row, range(in_row[k], in_row[k] + n), strict=True)
-        base = self._take(0, align=self.group)
-        view = View(
-            lanes,
-            {("item", k): slot for k, slot in in_row.items()}
-            | {("carry", k): rows + k * stride + scanned.reversed for k in range(sizes.carry)},
-            {("carry", k): rows + k * stride + (not scanned.reversed) for k in range(sizes.carry)}
-            | {("record", k): rows + (sizes.carry + k) * stride for k in range(sizes.record)},
-            {("captured", k): slot - base for k, slot in enumerate(common)},
-        )
-        subroutine = self._subroutine(scanned.step, view=view)
-        places = _own_places(subroutine)
-        gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places and k not in known]
-        constants = [(numbers, places[k]) for k, numbers in known.items() if k in places]
-        last = n if scanned.reversed else 0
-        counted = None
-        if scanned.counted is not None:
-            carried_on = any(k < sizes.carry * n and (k + 1) % n for k in read)
-            whole = scanned.reversed or lanes > 1 or carried_on
-            counted = Counted(common[scanned.counted], *(() if whole else (self._take(1), self._take(1))))
-        moved += [(slot, rows + k * stride + last) for k, slot in enumerate(begin)]
-        return Items(scanned, subroutine, rows, stride, gathered, constants, moved, counted)
-
     def _visiting(self, node: Scalar) -> Visiting:
         """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
 
-        Where lanes are items, the step has own places for what it reads, and for records where items are in groups.
-        Rows of constants are not kept in memory. A table that nothing else reads is changed where it is.
+        Where lanes are items, the step has own places for what it reads, and for records where items are in groups;
+        rows of a few pieces are copied there. Many constants, and those beside a table, are not kept in memory, where
+        each call would write them, nor are records that nothing reads. A table that nothing else reads is changed where
+        it is.
         """
         visited, arguments = node.value, node.args
         s, nodes = visited.sizes, visited.split(arguments)
-        known = [[x.value for x in row] if constant(row) else None for row in nodes.item]
+        apart = s.table > 0 or s.items >= MANY
+        known = [[x.value for x in row] if apart and constant(row) else None for row in nodes.item]
         known_at = [[x.value for x in row] if constant(row) else None for row in nodes.at]
-        rows_in_memory = [row for row in (*nodes.item, *nodes.at) if not constant(row)]
+        rows_in_memory = [row for k, row in enumerate(nodes.item) if known[k] is None]
+        rows_in_memory += [row for row in nodes.at if not constant(row)]
         begin = self._table(node)
         self._in_memory([*nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
         parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
         stride = -(-s.items // self.group) * self.group
-        lanes = self._lanes(visited)
+        lanes, moved = self._lanes(visited), list(begin.moved)
+        read = sorted({(k - s.table - s.carry) // s.items for k in self._results.get(node.id, ())})
+        kept = [k for k in read if k >= 0]
         rows, nothing = self._take(s.read * s.columns * (lanes == 1)), self._take(s.columns)
-        carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
+        records: dict[int, int] = {}
+        rows_of_carry = {} if visited.counted is not None else self._rows_of_carry(visited, kept, records)
+        records |= {k: self._take(stride, align=self.group) for k in kept if k not in records}
+        carry = {k: self._take(1) for k in range(s.carry) if k not in rows_of_carry}
+        in_row = {k: row[0] for k, row in enumerate(parts.item) if known[k] is None and len(runs(row)) == 1}
+        for k, row in enumerate(parts.item):
+            if known[k] is None and lanes > 1 and 1 < len(runs(row)) <= s.items // lanes + 1:
+                in_row[k] = self._take(s.items)
+                moved += zip(row, range(in_row[k], in_row[k] + s.items), strict=True)
         base = self._take(0, align=self.group)
         common = {("rows", k): rows + k - base for k in range(s.read * s.columns)} if lanes == 1 else {}
-        common |= {("carry", k): carry + k - base for k in range(s.carry)}
-        in_rows = {("record", k): records + k * stride for k in range(s.record)}
+        common |= {("carry", k): slot - base for k, slot in carry.items()}
+        in_rows = {("record", k): slot for k, slot in records.items()} if lanes == 1 or not s.written else {}
         view = View(
             lanes,
-            {("item", k): row[0] for k, row in enumerate(parts.item) if known[k] is None and len(runs(row)) == 1},
-            in_rows if lanes == 1 or not s.written else {},
+            {("item", k): slot for k, slot in in_row.items()}
+            | {("carry", k): row + visited.reversed for k, row in rows_of_carry.items()},
+            in_rows | {("carry", k): row + (not visited.reversed) for k, row in rows_of_carry.items()},
             common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
         )
         subroutine = self._subroutine(visited.step, view=view)
-        moved = begin.moved + [(slot, carry + k) for k, slot in enumerate(parts.carry)]
+        places_of_start = carry | {k: row + visited.reversed * s.items for k, row in rows_of_carry.items()}
+        moved += [(slot, places_of_start[k]) for k, slot in enumerate(parts.carry)]
         at = [list(row) if numbers is None else numbers for row, numbers in zip(parts.at, known_at, strict=True)]
-        counted = None
-        if visited.counted is not None:
-            counted = Counted(parts.common[visited.counted], filled=self._take(1))
         places = _own_places(subroutine)
-        gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
-        constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
-        places_of = begin.first, nothing, rows, carry, records, stride
         groups = None if visited.grouped is None else known[visited.grouped] or list(parts.item[visited.grouped])
-        wanted = None if visited.wanted is None or s.record else view.moving.get(("item", visited.wanted))
-        of_items = at, gathered, constants
-        return Visiting(visited, subroutine, *places_of, *of_items, moved, begin.cleared, counted, groups, wanted)
+        return Visiting(
+            visited,
+            subroutine,
+            begin.first,
+            nothing,
+            rows,
+            carry,
+            carry | {k: row + (not visited.reversed) * s.items for k, row in rows_of_carry.items()},
+            records,
+            at,
+            [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None],
+            [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None],
+            moved,
+            begin.cleared,
+            None if visited.counted is None else parts.common[visited.counted],
+            self._take(1) if visited.counted is not None and kept else None,
+            groups,
+            None if visited.wanted is None or s.record else view.moving.get(("item", visited.wanted)),
+        )
+
+    def _rows_of_carry(self, visited: Visited, kept: list[int], records: dict[int, int]) -> dict[int, int]:
+        """Rows of `records` that hold the carry before the first item, too, by the carry's numbers."""
+        recorded = {visited.recorded[k].id: k for k in kept}
+        rows: dict[int, int] = {}
+        for k, x in enumerate(visited.following):
+            if x.id in recorded:
+                rows[k] = self._take(visited.sizes.items + 1)
+                records[recorded.pop(x.id)] = rows[k] + (not visited.reversed)
+        return rows
 
     def _lanes(self, visited: Visited) -> int:
         """Items of a visit at once, for one state: where none is changed by another."""
@@ -354,6 +345,8 @@ class SlotPlan:
     def _table(self, node: Scalar) -> TableStart:
         """Where the table of a visit lies: one that is not changed, or that nothing else reads, stays where it is."""
         s, nodes = node.value.sizes, node.value.split(node.args).table
+        if not nodes:
+            return TableStart(0, [], False)
         source = table_source(node, self._sole_readers)
         if source is not None:
             return TableStart(self._wholes[id(source)].table, [], False)
@@ -371,7 +364,7 @@ class SlotPlan:
         base = self._take(0, align=self.group)
         group = 1 if view and view.lanes > 1 else self.group  # items on lanes are as states of a batch
         subroutine = Subroutine(function, group, f"{self.name}sub{len(self.subroutines)}", base, outside, view)
-        self.subroutines[id(function)] = subroutine
+        self.subroutines.append(subroutine)
         self._take(subroutine.plan.size * subroutine.lanes)
         return subroutine
 

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.compiler.graph import Scalar
 from dalembert.compiler.graph.product import Block
 
-from .compounds import Calling, Items, Repeating, Visiting, Weighing
+from .compounds import Calling, Repeating, Visiting, Weighing
 from .steps import Looped, Step
 
 TILE = 4  # rows of a tile of a matrix product
@@ -50,7 +50,7 @@ class Product:
                 yield node, self.base + self.B + t * self.width + j
 
 
-Part = list[Step] | Looped | Product | Calling | Repeating | Items | Visiting | Weighing
+Part = list[Step] | Looped | Product | Calling | Repeating | Visiting | Weighing
 
 
 def step_lists(part: Part) -> list[list[Step]]:

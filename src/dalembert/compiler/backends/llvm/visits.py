@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .compounds import Counted, Visiting
+from .compounds import Visiting
 from .ir import Builder
 from .items import (
     constant_item,
@@ -32,12 +32,13 @@ def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
     copy_state(b, visiting.moved, memory, max(step.plan.group, step.lanes), f"{step.name}.moved")
     writer = _ItemWriter(b, visiting, memory)
     loop = writer.in_turn if step.lanes == 1 else writer.in_groups if s.written else writer.on_lanes
-    if visiting.counted is None:
+    if visiting.count is None:
         loop(str(s.items))
     else:
-        reached = _reached(b, b.load(memory, visiting.counted.count), s.items)
+        reached = _reached(b, b.load(memory, visiting.count), s.items)
         b.branch(b.op(f"icmp sgt i64 {reached}, 0"), f"{step.name}.some", lambda: loop(reached))
-        _clear_records(b, visiting, visiting.counted, memory, reached)
+        if visiting.filled is not None:
+            _clear_records(b, visiting, visiting.filled, memory, reached)
 
 
 class _ItemWriter:
@@ -64,9 +65,10 @@ class _ItemWriter:
         self.at = [_Numbers(b, self.wide, f"{self.name}.at{k}", x) for k, x in enumerate(visiting.at)]
         slots = self.plan.slots
         to, rows, carry, record = self.plan.function.outputs  # not the visit's own: branches may have taken nodes in
-        self.to, self.rows, self.carry = ([slots[node.id] for node in output.nodes] for output in (to, rows, carry))
+        self.to, self.rows = ([slots[node.id] for node in output.nodes] for output in (to, rows))
+        self.carry = {k: slots[carry.nodes[k].id] for k in visiting.carry}
         in_rows = self.plan.view is not None and self.plan.view.records
-        self.record = [] if in_rows else [slots[node.id] for node in record.nodes]
+        self.record = {} if in_rows else {k: slots[record.nodes[k].id] for k in visiting.records}
 
     def compute(self, index: str, taken: str | None = None) -> None:
         """Item `index`, or the lanes from it on; taken: of these, the ones that count, None: all."""
@@ -90,17 +92,17 @@ class _ItemWriter:
         for id, targets in plan.records.items():
             for target in targets if id not in computed else ():
                 store_moving(wide, wide.load(self.step_memory, plan.slots[id]), here, target * b.stride)
-        following = [b.load(self.step_memory, slot) for slot in self.carry]
+        following = [(k, b.load(self.step_memory, slot)) for k, slot in self.carry.items()]
         for k, slot in enumerate(self.to):
             number = wide.load(self.step_memory, slot)
             number = number if taken is None else wide.select(taken, number, wide.const(-1.0))
             place = _RowPlace(b, wide, visiting, self.memory, number, visiting.table + s.table)
             place.write_from(self.step_memory, self.rows[k * s.columns : (k + 1) * s.columns], plan.group)
-        for k, x in enumerate(following):
-            b.store(x, self.memory, visiting.carry + k)
+        for k, x in following:
+            b.store(x, self.memory, visiting.carry[k])
         if taken is not None:
-            for k, slot in enumerate(self.record):
-                row = b.address(here, (visiting.records + k * visiting.stride) * b.stride)
+            for k, slot in self.record.items():
+                row = b.address(here, visiting.records[k] * b.stride)
                 _store_some(wide, wide.load(self.step_memory, slot), row, taken)
 
     def _read_row(self, k: int, place: _RowPlace) -> None:
@@ -120,14 +122,14 @@ class _ItemWriter:
         b = self.b
 
         def one(place: str, carried: list[str]) -> list[str]:
-            backwards = self.visiting.visited.reversed
-            index = b.op(f"sub i64 {b.op(f'sub i64 {times}, 1')}, {place}") if backwards else place
+            index = b.op(f"sub i64 {last}, {place}") if self.visiting.visited.reversed else place
             if wanted is None:
                 self.compute(index)
             else:
                 b.branch(self._some_wanted(b, index, wanted), f"{self.name}.wanted", lambda: self.compute(index))
             return carried
 
+        last = str(int(times) - 1) if times.isdigit() else b.op(f"sub i64 {times}, 1")
         wanted, lanes = self.visiting.wanted, self.plan.group
         if wanted is None or b.width > 1 or lanes == 1 or self.visiting.visited.reversed:
             b.repeat(f"{self.name}.items", times, one)
@@ -158,10 +160,15 @@ class _ItemWriter:
 
         def some(place: str, carried: list[str]) -> list[str]:
             first = b.op(f"mul i64 {place}, {lanes}")
-            self.compute(b.op(f"select i1 {b.op(f'icmp slt i64 {first}, {last}')}, i64 {first}, i64 {last}"))
+            if n % lanes:
+                first = b.op(f"select i1 {b.op(f'icmp slt i64 {first}, {last}')}, i64 {first}, i64 {last}")
+            self.compute(first)
             return carried
 
-        b.repeat(f"{self.name}.items", b.op(f"sdiv i64 {b.op(f'add i64 {times}, {lanes - 1}')}, {lanes}"), some)
+        count = str(-(-n // lanes))
+        if times != str(n):
+            count = b.op(f"sdiv i64 {b.op(f'add i64 {times}, {lanes - 1}')}, {lanes}")
+        b.repeat(f"{self.name}.items", count, some)
 
     def in_groups(self, times: str) -> None:
         """Items of one group at once, as many as there are lanes; those from `first` up to `end` of a vector count."""
@@ -261,18 +268,16 @@ def _reached(b: Builder, count: str, most: int) -> str:
     return b.op(f"add i64 {below}, {b.op(f'zext i1 {further} to i64')}")
 
 
-def _clear_records(b: Builder, visiting: Visiting, counted: Counted, memory: str, reached: str) -> None:
-    """Zeros where earlier items have left their records."""
-    assert counted.filled is not None
-    filled = whole_number(b, b.load(memory, counted.filled))
-    b.store(index_number(b, reached), memory, counted.filled)
+def _clear_records(b: Builder, visiting: Visiting, slot: int, memory: str, reached: str) -> None:
+    """Zeros where earlier items have left their records. slot: of their number."""
+    filled = whole_number(b, b.load(memory, slot))
+    b.store(index_number(b, reached), memory, slot)
     left = b.op(f"sub i64 {filled}, {reached}")
 
     def clear() -> None:
         size, first = b.op(f"mul i64 {left}, {b.stride}"), b.op(f"mul i64 {reached}, {b.stride}")
-        for k in range(visiting.visited.sizes.record):
-            row = (visiting.records + k * visiting.stride) * b.stride
-            _clear(b, b.address(memory, b.op(f"add i64 {first}, {row}")), size)
+        for row in visiting.records.values():
+            _clear(b, b.address(memory, b.op(f"add i64 {first}, {row * b.stride}")), size)
 
     b.branch(b.op(f"icmp sgt i64 {left}, 0"), f"{visiting.subroutine.name}.left", clear)
 
