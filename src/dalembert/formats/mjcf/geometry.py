@@ -29,18 +29,24 @@ from .tree import Names
 
 MUJOCO_FRICTION = (1.0, 0.005, 0.0001)  # what a geom has that states none
 GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default colour
+DRAWN = 2  # the highest group that MuJoCo draws by default
 HEIGHTS = 'kept for Contact(model="mujoco")'
 READABLE = {".stl", ".obj"}  # other mesh files, such as .msh, only MuJoCo reads
 
 
 def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """Add every geom: as a visual if it touches nothing, else as a collision shape, and also as a visual if its body
-    has no purely visual geom."""
+    has no purely visual geom. MuJoCo does not draw groups above 2: a geom there that touches nothing, such as a
+    ballast, is left out where its body has others."""
     m = mjcf.m
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
     touching[np.concatenate([m.pair_geom1, m.pair_geom2]).astype(int)] = True
-    seen = {int(body) for body in m.geom_bodyid[~touching]}
+    shown = m.geom_group <= DRAWN
+    seen = {int(body) for body in m.geom_bodyid[~touching & shown]}
+    useful = {int(body) for body in m.geom_bodyid[touching | shown]}
     for i in range(m.ngeom):
+        if not touching[i] and not shown[i] and int(m.geom_bodyid[i]) in useful:
+            continue
         placed = _shape(mjcf, i)
         where = mjcf.where("geom", i)
         if placed is None:

@@ -219,6 +219,15 @@ def test_base():
             read_mjcf(two, base=base)
 
 
+def test_what_mujoco_hides_is_not_drawn():
+    top = """<geom name="ball" size=".1"/>
+    <geom name="ballast" type="box" size=".1 .1 .1" contype="0" conaffinity="0" group="3"/>"""
+    model, _ = read_mjcf(mujoco(top))
+    assert [(g.name, g.role) for g in model.bodies[0].parts[0].geometry] == [("ball", "visual"), ("ball", "collision")]
+    alone, _ = read_mjcf(mujoco(top.split("/>")[1] + "/>"))
+    assert [g.role for g in alone.bodies[0].parts[0].geometry] == ["visual"]
+
+
 def test_shapes():
     shapes = """<geom name="p" type="plane" size="1 1 1"/><geom name="s" size=".1" rgba="1 0 0 .5"/>
     <geom name="c" type="capsule" fromto="0 0 0 0 0 2" size=".1" contype="0" conaffinity="0" material="m"/>
