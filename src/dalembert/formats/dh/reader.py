@@ -25,8 +25,8 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from ..diagnosis import KEPT, diagnose, report_angles
 from ..ledger import Finding, Ledger
-from ..mimic import BASES, check_options
 from ..resources import Resources
+from ..robot import BASES, check_options
 from .parts import END, LINK_KEYS, POSE_KEYS, add_geometry, add_loops, link_inertia, pose
 from .toml import TomlTable, parse_toml
 

@@ -14,7 +14,7 @@ from dalembert.model import Model, ModelBuilder
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
-from ..mimic import check_options
+from ..robot import check_options
 from .actuators import add_actuators, add_keyframes
 from .closures import active, add_closures, couple
 from .compile import Compiled, compiled

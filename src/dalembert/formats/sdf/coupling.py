@@ -1,4 +1,4 @@
-"""Joints of an SDF model that follow others: <mimic>, and gearboxes, which are the same law between two hinges."""
+"""Gearboxes of an SDF model, which are mimics between two hinges."""
 
 from __future__ import annotations
 
@@ -8,24 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from ..ledger import Ledger
-from ..mimic import Mimic, settled
-from .joints import Joint
-from .tree import Step
+from ..robot import FileJoint, Mimic
+from ..tree import Step
 
 HINGES = ("revolute", "continuous")
 PARALLEL = 1e-3  # sine of the angle by which the axis of a gearbox may miss that of the hinge: files round to 4 digits
 
 
-def settle(
-    steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], option: str, ledger: Ledger
-) -> list[Step]:
-    """The steps with their valid mimics, gearboxes included; none if option is "free"."""
-    steps = _geared(steps, gears, groups, ledger)
-    joints = settled((step.joint for step in steps), option, ledger)
-    return [replace(step, joint=joint) for step, joint in zip(steps, joints, strict=True)]
-
-
-def _geared(steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], ledger: Ledger) -> list[Step]:
+def geared(gears: Iterable[FileJoint], steps: list[Step], groups: Mapping[str, str], ledger: Ledger) -> list[Step]:
     """The steps with a mimic for each gearbox: θ2 = -ratio · θ1, angles of child and parent in the reference body."""
     joints = {step.joint.name: step.joint for step in steps}
     for gear in gears:
@@ -53,8 +43,8 @@ def _geared(steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str]
 
 
 def _shaft(
-    joints: Iterable[Joint], groups: Mapping[str, str], reference: str, link: str, axis: np.ndarray
-) -> tuple[Joint, float] | None:
+    joints: Iterable[FileJoint], groups: Mapping[str, str], reference: str, link: str, axis: np.ndarray
+) -> tuple[FileJoint, float] | None:
     """The hinge between the reference body and a link along that axis, and the sign of its angle about the axis."""
     ends = groups[reference], groups[link]
     for joint in joints:

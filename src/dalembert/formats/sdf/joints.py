@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from dalembert.errors import unknown
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
-from ..mimic import Mimic
+from ..robot import FileJoint, Mimic
 from ..xml import children, tag_of
 from .scope import MODEL_FRAME, Scope, end
 from .source import Element, Source
@@ -40,36 +39,9 @@ OWNED = {
 }  # fmt: skip
 ENGINE = "not used: it concerns the simulator"
 ZERO_AXIS = 1e-9
-EFFECTS = ("damping", "friction", "stiffness")
 
 
-@dataclass(frozen=True)
-class Joint:
-    """One <joint> between two links. X: its frame in the layout of the file, and `axes` (k, 3), both in the world.
-
-    `fields` are keyword arguments of the model's joint: one number, or one for each axis.
-    """
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    X: Pose
-    axes: np.ndarray
-    fields: dict[str, Any]
-    where: str
-    mimic: Mimic | None = None
-    pitch: float = 0.0
-    loop: bool = False  # the file says that it closes a loop
-    gear: tuple[str, float] | None = None  # reference link and ratio
-
-    @property
-    def effects(self) -> bool:
-        """Whether damping, friction or springs act in it."""
-        return any(np.any(self.fields.get(effect, 0.0)) for effect in EFFECTS)
-
-
-def read_joint(scope: Scope, short_name: str, X_WS: Pose) -> Joint:
+def read_joint(scope: Scope, short_name: str, X_WS: Pose) -> FileJoint:
     """Read one <joint> of a scope that lies at X_WS in the world."""
     source, element = scope.source, scope.joints[short_name].element
     name, stated = scope.prefix + short_name, source.document.text(element, "type").strip()
@@ -85,19 +57,18 @@ def read_joint(scope: Scope, short_name: str, X_WS: Pose) -> Joint:
         raise source.error(element, "the child of a joint cannot be the world; swap <parent> and <child>")
     X = X_WS @ scope.joint_pose(short_name, where)
     stated_axes = [source.child(element, tag) for tag in AXES]
-    axes = [
-        _axis(scope, element, X_WS, X, axis, tag) for axis, tag in list(zip(stated_axes, AXES, strict=True))[:count]
-    ]
+    axes = [_axis(scope, element, X_WS, X, axis, tag) for axis, tag in zip(stated_axes[:count], AXES, strict=False)]
     _report_idle(source, stated_axes, stated, count)
     for tag, owner in OWNED.items():
         if kind != owner and (idle := source.child(element, tag)) is not None:
             source.ledger.count(source.where(idle), f"<{tag}> of {stated} joints", "without effect")
     fields = _fields(source, kind, stated_axes[:count])
     mimic = _mimic(scope, stated_axes[0]) if kind in ("revolute", "continuous", "prismatic", "screw") else None
-    pitch = _pitch(source, element) if kind == "screw" else 0.0
+    if kind == "screw":
+        fields["pitch"] = _pitch(source, element)
     gear = _gear(scope, element) if kind == "gearbox" else None
-    loop = _loop(source, element)
-    return Joint(name, kind, parent, child, X, np.array(axes).reshape(-1, 3), fields, where, mimic, pitch, loop, gear)
+    directions = np.array(axes).reshape(-1, 3)
+    return FileJoint(name, kind, parent, child, fields, where, X, directions, mimic, _loop(source, element), gear)
 
 
 def _axis(scope: Scope, joint: Element, X_WS: Pose, X_WJ: Pose, axis: Element | None, tag: str) -> np.ndarray:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dalembert.spatial import Inertia, Pose
 
 from ..diagnosis import report_inertia
+from ..robot import FileLink, FileShape
 from ..xml import children, tag_of
 from .scope import Scope
-from .shapes import Placed, inertia_of, read_shapes
+from .shapes import inertia_of, read_shapes
 from .source import Element, Source
 
 KNOWN = {"pose", "inertial", "visual", "collision", "gravity", "velocity_decay", "kinematic", "must_be_base_link"}
@@ -23,25 +22,7 @@ NOT_USED = "not used: it carries no dynamics of the robot"
 MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
 
 
-@dataclass(frozen=True)
-class Link:
-    """One <link>: `inertia` in its frame, X: its pose in the layout of the file, seen from the world."""
-
-    name: str
-    inertia: Inertia
-    X: Pose
-    shapes: list[Placed]
-    source: Source
-    element: Element
-    weightless: bool = False  # gravity does not act on it
-
-    @property
-    def where(self) -> str:
-        """File, line and element."""
-        return self.source.where(self.element)
-
-
-def read_link(scope: Scope, element: Element, X: Pose) -> Link:
+def read_link(scope: Scope, element: Element, X: Pose) -> FileLink:
     """Read one <link>, at X in the world."""
     source = scope.source
     source.report(element, tags=KNOWN, attributes={"name"}, idle=IDLE, why=NOT_USED)
@@ -49,13 +30,13 @@ def read_link(scope: Scope, element: Element, X: Pose) -> Link:
     shapes = read_shapes(scope, element)
     _report_forces(source, element)
     gravity = source.child(element, "gravity")
-    weightless = gravity is not None and not source.flag(element, "gravity")
-    if weightless and not scope.static:
+    weightless = gravity is not None and not source.flag(element, "gravity") and not scope.static
+    if weightless:
         action = "so in simulations; inverse dynamics and gravity count its weight"
         source.ledger.warning(source.where(gravity), "gravity does not act on this link", action)
     inertial = source.child(element, "inertial")
     inertia = _assumed(scope, element) if inertial is None else _inertia(source, element, name, inertial, shapes)
-    return Link(name, inertia, X, shapes, source, element, weightless)
+    return FileLink(name, inertia, source.where(element), X, shapes, weightless)
 
 
 def _assumed(scope: Scope, element: Element) -> Inertia:
@@ -79,7 +60,7 @@ def _report_forces(source: Source, element: Element) -> None:
         source.ledger.warning(source.where(decay), "the link is damped by <velocity_decay>", "not used")
 
 
-def _inertia(source: Source, link: Element, name: str, inertial: Element, shapes: list[Placed]) -> Inertia:
+def _inertia(source: Source, link: Element, name: str, inertial: Element, shapes: list[FileShape]) -> Inertia:
     """<inertial>: the inertia in the link's frame."""
     known = {"pose", "mass", "inertia", "density", "fluid_added_mass", "auto_inertia_params"}
     source.report(inertial, tags=known, attributes={"auto"})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,15 @@ from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
-from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
-from ..mimic import check_mimics, check_options
+from ..robot import FileJoint, FileLink, FileRobot, check_options
 from ..xml import Document, children, is_xml, parse, tag_of
-from .build import Assembly
-from .coupling import settle
+from .coupling import geared
 from .include import Includes
-from .joints import Joint, read_joint
-from .links import Link, read_link
+from .joints import read_joint
+from .links import read_link
 from .scope import SEPARATOR, Scope, read_world
 from .source import Element, Source, version_of
-from .tree import Tree, arrange, unheld, welded
 
 FOREIGN = {"mujoco": " (this is MJCF)", "robot": " (this is URDF)", "html": " (this is a web page)"}
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²] of a model outside any world
@@ -138,41 +136,35 @@ def _gravity(file: Source, world: Element) -> Any:
 
 def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mimic: str) -> Model:
     """Build the chosen model from its scopes."""
-    ledger = scope.source.ledger
-    links: dict[str, Link] = {}
-    joints: list[Joint] = []
+    ledger, where = scope.source.ledger, scope.source.where(scope.element)
+    links: dict[str, FileLink] = {}
+    joints: list[FileJoint] = []
     scopes = list(_placed(scope, X))
     for inside, X_WS in scopes:
-        inside.static |= scope.static
         if inside.static and not scope.static:
             ledger.warning(inside.source.where(inside.element), "<static> of a model inside a moving one", "not used")
+        inside.static = scope.static
         for link, element in inside.links.items():
             at = X_WS @ inside.pose(link, inside.source.where(element))
             links[inside.prefix + link] = read_link(inside, element, at)
         joints += [read_joint(inside, joint, X_WS) for joint in inside.joints]
     if not links:
         raise scope.source.error(scope.element, "the model has no <link>; add one")
-    gears = [joint for joint in joints if joint.kind == "gearbox" and (base == "free" or not scope.static)]
-    tree = _tree(scope, links, [joint for joint in joints if joint.kind != "gearbox"], base, ledger)
-    groups = welded(links, tree.steps)
-    tree.steps = settle(tree.steps, gears, groups, mimic, ledger)
-    assembly = Assembly(ModelBuilder(name, gravity), links, {joint.name for joint in joints}, ledger)
-    for item in tree.outward(links):
-        if isinstance(item, str):
-            assembly.add_root(item, base or ("fixed" if scope.static else "free"))
-        else:
-            assembly.add(item)
+    robot = FileRobot(links, joints, ModelBuilder(name, gravity), where, ledger)
+    if held := scope.static and base != "free":
+        robot.tree.roots = list(links)
+        if moving := [joint for joint in joints if joint.kind != "gearbox"]:
+            ledger.info(where, f"the model is static: its {len(moving)} joint(s) do not move", "all links are held")
+    else:
+        robot.arrange(base)
+    gears = [joint for joint in joints if joint.kind == "gearbox" and not held]
+    robot.settle(mimic, partial(geared, gears))
+    robot.add_all(base or ("fixed" if scope.static else "free"))
     for inside, X_WS in scopes:
-        _add_frames(assembly, inside, X_WS)
-    for joint in tree.loops:
-        assembly.close(joint, groups)
-    check_mimics(assembly.builder, (step.joint for step in tree.steps))
-    if weightless := {link.name: 1.0 for link in links.values() if link.weightless and not scope.static}:
-        assembly.builder.surround(compensations=weightless)
-    model = assembly.builder.model()
-    places = {joint.name: joint.where for joint in joints} | {link.name: link.where for link in links.values()}
-    diagnose(ledger, model, lambda name: places.get(name, scope.source.where(scope.element)))
-    return model
+        _add_frames(robot, inside, X_WS)
+    robot.close_loops("<physics><simbody><must_be_loop_joint>true")
+    robot.check_mimics()
+    return robot.model()
 
 
 def _placed(scope: Scope, X: Pose) -> Iterator[tuple[Scope, Pose]]:
@@ -182,23 +174,7 @@ def _placed(scope: Scope, X: Pose) -> Iterator[tuple[Scope, Pose]]:
         yield from _placed(inside, X @ scope.pose(name, inside.source.where(inside.element)))
 
 
-def _tree(scope: Scope, links: Mapping[str, Link], joints: list[Joint], base: str | None, ledger: Ledger) -> Tree:
-    where = scope.source.where(scope.element)
-    if scope.static and base != "free":
-        if joints:
-            ledger.info(where, f"the model is static: its {len(joints)} joint(s) do not move", "all links are held")
-        return Tree(roots=list(links))
-    if base == "free":
-        joints = unheld(joints, ledger)
-    tree = arrange(links, joints)
-    if len(tree.roots) > 1:
-        listed = ", ".join(f"'{root}'" for root in tree.roots[:LISTED])
-        floats = "each is held" if base == "fixed" else "each floats by itself"
-        ledger.info(where, f"the model falls into {len(tree.roots)} unconnected pieces: {listed}", floats)
-    return tree
-
-
-def _add_frames(assembly: Assembly, scope: Scope, X_WS: Pose) -> None:
+def _add_frames(robot: FileRobot, scope: Scope, X_WS: Pose) -> None:
     for name, frame in scope.frames.items():
         if frame.kind != "frame" or SEPARATOR in name:
             continue
@@ -207,4 +183,4 @@ def _add_frames(assembly: Assembly, scope: Scope, X_WS: Pose) -> None:
         if link == WORLD:
             scope.source.ledger.info(where, "a frame that is attached to the world", "not kept")
         else:
-            assembly.add_frame(scope.prefix + name, link, X_WS @ scope.pose(name, where), where)
+            robot.add_frame(scope.prefix + name, link, X_WS @ scope.pose(name, where), where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Me
 from dalembert.model.solids.properties import plain_solid
 from dalembert.spatial import Inertia, Pose
 
+from ..robot import FileShape
 from ..xml import children, tag_of
 from .include import locate
 from .scope import Scope
@@ -33,21 +33,7 @@ SURFACE = {
 COLORS = {"script", "shader", "lighting", "emissive", "specular", "pbr", "render_order", "double_sided", "shininess"}
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A shape of a link, where it is in it."""
-
-    shape: Shape
-    placement: Pose
-    role: Role
-    color: tuple[float, float, float, float] | None
-    name: str
-    density: float | None
-    element: Any  # where the file states it
-    surface: Surface | None = None
-
-
-def read_shapes(scope: Scope, link: Element) -> list[Placed]:
+def read_shapes(scope: Scope, link: Element) -> list[FileShape]:
     """The <visual> and <collision> shapes of a link, in its frame."""
     shapes = []
     for element in children(link):
@@ -64,7 +50,8 @@ def read_shapes(scope: Scope, link: Element) -> list[Placed]:
         color = _color(source, element) if role == "visual" else None
         placement = _placement(scope, link, element)
         surface = _surface(source, element) if role == "collision" else None
-        shapes.append(Placed(shape, placement, role, color, element.get("name") or "", density, element, surface))
+        name = element.get("name") or ""
+        shapes.append(FileShape(shape, placement, role, color, name, surface, element, density))
     return shapes
 
 
@@ -176,7 +163,7 @@ def _color(source: Source, visual: Element) -> tuple[float, float, float, float]
     return red, green, blue, opacity
 
 
-def inertia_of(source: Source, inertial: Element, shapes: list[Placed]) -> Inertia:
+def inertia_of(source: Source, inertial: Element, shapes: list[FileShape]) -> Inertia:
     """Inertia in the link's frame of its collision shapes at their densities; scaled to <mass> where that is stated."""
     default = source.number(inertial, "density", WATER)
     total = Inertia.zero()

@@ -13,7 +13,7 @@ from dalembert.model import KINDS
 from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Pose
 
-from ..mimic import BASES
+from ..robot import BASES
 from ..xml import LARGEST, Document
 from .elements import Element, extension
 

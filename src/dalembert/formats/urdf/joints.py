@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-from lxml import etree
-
 from dalembert.errors import unknown
-from dalembert.spatial import Pose
 
 from ..ledger import Ledger
-from ..mimic import Mimic
+from ..robot import FileJoint, Mimic
 from ..xml import LARGEST, Document, children, tag_of
 from .elements import ANYTHING, FURTHER_LIMITS, Element, origin, report_unknown, single, version_of
 from .extension import read_effects
@@ -38,21 +34,7 @@ PHYSICAL_DYNAMICS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Joint:
-    """One <joint>. `fields` are the keyword arguments of the model's joint, beyond kind, name and placement."""
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    placement: Pose
-    fields: dict[str, Any]
-    mimic: Mimic | None
-    element: etree._Element
-
-
-def read_joint(document: Document, element: Element, ledger: Ledger) -> Joint:
+def read_joint(document: Document, element: Element, ledger: Ledger) -> FileJoint:
     """Read one <joint>."""
     name = document.text(element, "name")
     stated = document.text(element, "type")
@@ -75,16 +57,9 @@ def read_joint(document: Document, element: Element, ledger: Ledger) -> Joint:
     if mimic is not None and not scalar:
         ledger.info(mimic.where, f"<mimic> on the {stated} joint '{name}'", "without effect")
         mimic = None
-    return Joint(
-        name,
-        kind,
-        _end(document, element, "parent", ledger),
-        _end(document, element, "child", ledger),
-        origin(document, element, ledger),
-        fields,
-        mimic,
-        element,
-    )
+    parent, child = (_end(document, element, tag, ledger) for tag in ("parent", "child"))
+    placement = origin(document, element, ledger)
+    return FileJoint(name, kind, parent, child, fields, document.where(element), mimic=mimic, X_parent=placement)
 
 
 def _end(document: Document, joint: Element, tag: str, ledger: Ledger) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from lxml import etree
 
-from dalembert.model import Geometry
 from dalembert.spatial import Inertia, Pose
 
 from ..diagnosis import report_inertia
 from ..ledger import Ledger
+from ..robot import FileLink
 from ..xml import Document
 from .elements import ANYTHING, Element, origin, report_unknown, single
 from .geometry import ROLES, GeometryReader
@@ -22,28 +19,17 @@ MOMENTS = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"}
 PHYSICAL = {"mass", "inertia", "origin", "gravity", "damping", "velocity_decay", "kinematic"}
 
 
-@dataclass(frozen=True)
-class Link:
-    """One <link>: `inertia` in the link's frame (zero when there is no <inertial>)."""
-
-    name: str
-    inertia: Inertia
-    stated: bool
-    geometry: tuple[Geometry, ...]
-    element: etree._Element
-
-
-def read_link(document: Document, element: Element, shapes: GeometryReader, ledger: Ledger) -> Link:
-    """Read one <link>."""
-    name = document.text(element, "name")
+def read_link(document: Document, element: Element, shapes: GeometryReader, ledger: Ledger) -> FileLink:
+    """Read one <link>: without <inertial> its inertia is zero."""
+    name, where, still = document.text(element, "name"), document.where(element), Pose.identity()
     report_unknown(document, element, ledger, tags={"inertial"} | ROLES, attributes=ATTRIBUTES, physical=PHYSICAL)
     geometry = shapes.read(element)
     inertial = single(document, element, "inertial", ledger)
     if inertial is None:
-        return Link(name, Inertia.zero(), False, geometry, element)
+        return FileLink(name, Inertia.zero(), where, still, geometry, stated=False)
     at_com, X = _inertia(document, inertial, ledger)
-    report_inertia(ledger, document.where(element), name, at_com)
-    return Link(name, at_com.transform(X), True, geometry, element)
+    report_inertia(ledger, where, name, at_com)
+    return FileLink(name, at_com.transform(X), where, still, geometry)
 
 
 def _inertia(document: Document, inertial: Element, ledger: Ledger) -> tuple[Inertia, Pose]:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from dalembert.errors import LISTED
 
 from ..ledger import Ledger
+from ..robot import FileJoint
 from ..xml import Document, children, tag_of
 from .elements import Element
-from .joints import Joint
 
 
-def with_motors(document: Document, joints: list[Joint], ledger: Ledger) -> list[Joint]:
+def with_motors(document: Document, joints: list[FileJoint], ledger: Ledger) -> list[FileJoint]:
     """The joints, each with or without a motor where the file states any.
 
     A joint that is not named there has none, unless its range and its effort limit are stated, as only motors need it:
@@ -54,7 +54,7 @@ def _followed(name: str, leaders: Mapping[str, str]) -> str:
     return name
 
 
-def _is_limited(joint: Joint) -> bool:
+def _is_limited(joint: FileJoint) -> bool:
     """Whether the range and the effort limit of a joint are stated."""
     effort = joint.fields.get("effort_limit")
     return joint.fields.get("upper") is not None and effort is not None and 0.0 < effort < math.inf

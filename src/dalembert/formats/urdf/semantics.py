@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,9 @@ from dalembert.errors import LISTED, DalembertError
 from dalembert.model import ModelBuilder
 
 from ..ledger import Ledger
+from ..robot import FileJoint
 from ..xml import Document, children, parse, tag_of
 from .elements import Element
-from .joints import Joint
-from .tree import Tree
 
 Wanted = bool | str | os.PathLike[str]
 
@@ -59,7 +58,7 @@ def _of_a_robot(document: Document) -> Document:
     return document
 
 
-def with_passive(document: Document | None, joints: list[Joint], ledger: Ledger) -> list[Joint]:
+def with_passive(document: Document | None, joints: list[FileJoint], ledger: Ledger) -> list[FileJoint]:
     """The joints, without motors those that the file calls passive."""
     if document is None:
         return joints
@@ -71,11 +70,13 @@ def with_passive(document: Document | None, joints: list[Joint], ledger: Ledger)
     return [replace(joint, fields=joint.fields | motorless.get(joint.name, {})) for joint in joints]
 
 
-def add_semantics(document: Document | None, builder: ModelBuilder, tree: Tree, free: str, ledger: Ledger) -> None:
+def add_semantics(
+    document: Document | None, builder: ModelBuilder, joints: Iterable[FileJoint], free: str, ledger: Ledger
+) -> None:
     """Enter what the file says. free: the joint of a base that moves freely, "" of one that is fixed."""
     if document is None:
         return
-    file = _File(document, builder, {joint.child: joint for joint in tree.joints}, free, ledger)
+    file = _File(document, builder, {joint.child: joint for joint in joints}, free, ledger)
     ledger.info(document.where(document.root), "SRDF of the robot", "read; load(…, srdf=False) leaves it out")
     file.exclude()
     file.add_groups()
@@ -95,7 +96,7 @@ def _all(document: Document, tag: str) -> Iterator[Element]:
 class _File:
     document: Document
     builder: ModelBuilder
-    carriers: Mapping[str, Joint]  # link → the joint that carries it
+    carriers: Mapping[str, FileJoint]  # link → the joint that carries it
     free: str
     ledger: Ledger
 
@@ -205,7 +206,7 @@ class _File:
                 self._check_range(where, joint, q)
         return values
 
-    def _check_range(self, where: str, joint: Joint, q: np.ndarray) -> None:
+    def _check_range(self, where: str, joint: FileJoint, q: np.ndarray) -> None:
         low, high = (joint.fields.get(key) for key in ("lower", "upper"))
         if low is not None and high is not None and (np.any(q < low) or np.any(q > high)):
             at = ", ".join(f"{x:g}" for x in q)

@@ -9,15 +9,15 @@ from typing import Any
 
 from dalembert.model import Surface
 
-from ..sdf.shapes import Placed
+from ..robot import FileShape
 from .choice import within
-from .links import Link
+from .links import UsdLink
 from .source import Source
 
 MOST_CLASSES = 30  # of shapes: layers are bits
 
 
-def filtered_pairs(source: Source, links: Iterable[Link], prims: list[Any]) -> set[tuple[str, str]]:
+def filtered_pairs(source: Source, links: Iterable[UsdLink], prims: list[Any]) -> set[tuple[str, str]]:
     """Names of links that never touch each other."""
     at = {str(link.prim.GetPath()): link.name for link in links if link.prim is not None}
     pairs: set[tuple[str, str]] = set()
@@ -53,7 +53,7 @@ def _links_in(at: Mapping[str, str], prim: Any) -> list[str]:
     return [at[max(holders, key=len)]] if holders else []
 
 
-def with_groups(source: Source, prims: list[Any], shapes: dict[str, list[Placed]]) -> dict[str, list[Placed]]:
+def with_groups(source: Source, prims: list[Any], shapes: dict[str, list[FileShape]]) -> dict[str, list[FileShape]]:
     """Shapes by link, those of collision groups on layers that meet where their groups collide."""
     usd = source.pxr.UsdPhysics
     groups = [prim for prim in prims if prim.IsA(usd.CollisionGroup)]
@@ -82,7 +82,7 @@ def with_groups(source: Source, prims: list[Any], shapes: dict[str, list[Placed]
         for own in classes
     }
 
-    def layered(placed: Placed) -> Placed:
+    def layered(placed: FileShape) -> FileShape:
         if placed.role != "collision":
             return placed
         own = found[str(placed.element.GetPath())]

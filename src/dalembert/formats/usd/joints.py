@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,34 +12,31 @@ import numpy as np
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
-from ..mimic import Mimic
-from ..sdf.joints import Joint
+from ..robot import FileJoint, Mimic
 from .drives import Drive, read_drives
 from .effects import effects
 from .freedoms import FREEDOMS, Freedom, read_freedoms
-from .links import Link
+from .links import UsdLink
 from .source import Source
 
 
-@dataclass(frozen=True)
-class Stated:
-    """A joint of the stage: `joint` with its axes in the joint's frame, and where that frame lies in both ends.
+@dataclass(frozen=True, eq=False)
+class UsdJoint(FileJoint):
+    """A joint of the stage, which states where its frame lies in both ends.
 
-    position: the coordinate [rad or m] that the stage states for the start. distance [m]: which it holds, if it does
-    nothing else. collides: whether its ends can touch each other.
+    position: the coordinate [rad or m] that the stage states for the start. collides: whether its ends can touch each
+    other.
     """
 
-    joint: Joint
-    prim: Any
-    X_parent: Pose
-    X_child: Pose
+    X_parent: Pose = field(default_factory=Pose.identity)
+    X_child: Pose = field(default_factory=Pose.identity)
+    prim: Any = None
     position: float = 0.0
-    distance: float | None = None
-    drives: list[Drive] = field(default_factory=list)
+    drives: Sequence[Drive] = ()
     collides: bool = False
 
 
-def read_joint(source: Source, prim: Any, name: str, bodies: Mapping[str, Link]) -> list[Stated]:
+def read_joint(source: Source, prim: Any, name: str, bodies: Mapping[str, UsdLink]) -> list[UsdJoint]:
     """The joint of a prim, as one joint or as a chain of them; none where it acts on nothing that is read."""
     where, kind = source.where(prim), str(prim.GetTypeName())
     ends = [_end(source, prim, k, bodies) for k in (0, 1)]
@@ -57,29 +54,29 @@ def read_joint(source: Source, prim: Any, name: str, bodies: Mapping[str, Link])
         length = _distance(source, prim, name)
         if length is None:
             return []
-        joint = _plain(name, "distance", parent, child, where, loop=True)
-        return [Stated(joint, prim, X_parent, X_child, distance=length, collides=collides)]
+        places = {"X_parent": X_parent, "X_child": X_child, "prim": prim, "collides": collides}
+        return [UsdJoint(name, "distance", parent, child, {}, where, loop=True, length=length, **places)]
     freedoms = read_freedoms(source, prim, kind)
     drives = read_drives(source, prim, freedoms)
     links = _Chain(source, prim, name, parent, child, X_parent, X_child, swapped, loop)
     return [replace(each, collides=collides) for each in links.read(kind, freedoms, drives)]
 
 
-def stacked(source: Source, stated: list[Stated]) -> list[Stated]:
+def stacked(source: Source, joints: list[UsdJoint]) -> list[UsdJoint]:
     """The joints, with several between the same two bodies as a chain where the stage says that they add up.
 
     That is so in articulations with newton:jointsAddMobility, and in MuJoCo's stages.
     """
-    pairs: dict[tuple[str, str], list[Stated]] = {}
-    for each in stated:
-        if not each.joint.loop and each.joint.kind in ("revolute", "continuous", "prismatic"):
-            pairs.setdefault((each.joint.parent, each.joint.child), []).append(each)
+    pairs: dict[tuple[str, str], list[UsdJoint]] = {}
+    for each in joints:
+        if not each.loop and each.kind in ("revolute", "continuous", "prismatic"):
+            pairs.setdefault((each.parent, each.child), []).append(each)
     chains = {
         id(one[0]): one for one in pairs.values() if len(one) > 1 and all(_adds(source, each.prim) for each in one)
     }
     members = {id(each) for chain in chains.values() for each in chain}
-    result: list[Stated] = []
-    for each in stated:
+    result: list[UsdJoint] = []
+    for each in joints:
         if id(each) in chains:
             result += _linked(source, chains[id(each)])
         elif id(each) not in members:
@@ -97,26 +94,20 @@ def _adds(source: Source, prim: Any) -> bool:
     return False
 
 
-def _linked(source: Source, chain: list[Stated]) -> list[Stated]:
+def _linked(source: Source, chain: list[UsdJoint]) -> list[UsdJoint]:
     """Joints of one body, one after the other, with massless links between."""
-    source.ledger.count(chain[0].joint.where, "body with several joints", "a chain of massless links, named body:joint")
-    linked, X, parent, child = [], Pose.identity(), chain[0].joint.parent, chain[0].joint.child
+    source.ledger.count(chain[0].where, "body with several joints", "a chain of massless links, named body:joint")
+    linked, X, parent, child = [], Pose.identity(), chain[0].parent, chain[0].child
     for each in chain:
         last = each is chain[-1]
-        link = child if last else f"{child}:{each.joint.name}"
-        joint = replace(each.joint, parent=parent, child=link)
+        link = child if last else f"{child}:{each.name}"
         X_child = each.X_child if last else Pose.identity()
-        linked.append(replace(each, joint=joint, X_parent=X @ each.X_parent, X_child=X_child))
+        linked.append(replace(each, parent=parent, child=link, X_parent=X @ each.X_parent, X_child=X_child))
         X, parent = each.X_parent.inverse(), link
     return linked
 
 
-def _plain(name: str, kind: str, parent: str, child: str, where: str, **more: Any) -> Joint:
-    values: dict[str, Any] = {"axes": np.zeros((0, 3)), "fields": {}} | more
-    return Joint(name, kind, parent, child, Pose.identity(), where=where, **values)
-
-
-def _end(source: Source, prim: Any, k: int, bodies: Mapping[str, Link]) -> tuple[str, Pose]:
+def _end(source: Source, prim: Any, k: int, bodies: Mapping[str, UsdLink]) -> tuple[str, Pose]:
     """The body of an end, and the pose of the joint's frame in it; of an end in the world, there."""
     position = source.numbers(prim, f"physics:localPos{k}", 3)
     p = np.zeros(3) if position is None else position
@@ -171,7 +162,7 @@ class _Chain:
     swapped: bool
     loop: bool
 
-    def read(self, kind: str, freedoms: list[Freedom], drives: dict[str, Drive]) -> list[Stated]:
+    def read(self, kind: str, freedoms: list[Freedom], drives: dict[str, Drive]) -> list[UsdJoint]:
         """One joint where the model has one of these freedoms, else one for each, with massless links between."""
         word, axes, order = _kind(freedoms, bool(drives), self.loop)
         if kind == "PhysicsSphericalJoint":
@@ -184,7 +175,7 @@ class _Chain:
             self.source.where(self.prim), what, "a chain of joints with massless links between, named joint:freedom"
         )
         chain = freedoms[::-1] if self.swapped else freedoms
-        stated, parent, X = [], self.parent, self.X_parent
+        joints, parent, X = [], self.parent, self.X_parent
         for freedom in chain:
             last = freedom is chain[-1]
             child = self.child if last else f"{self.child}:{self.name}:{freedom.name}"
@@ -192,13 +183,12 @@ class _Chain:
                 self.source, self.prim, f"{self.name}:{freedom.name}", parent, child, X,
                 self.X_child if last else Pose.identity(), self.swapped, self.loop and last,
             )  # fmt: skip
-            stated.append(one._one(_single(freedom), freedom.axis[None], [freedom], drives))
+            joints.append(one._one(_single(freedom), freedom.axis[None], [freedom], drives))
             parent, X = child, Pose.identity()
-        return stated
+        return joints
 
-    def _one(self, word: str, axes: np.ndarray, freedoms: list[Freedom], drives: Mapping[str, Drive]) -> Stated:
+    def _one(self, word: str, axes: np.ndarray, freedoms: list[Freedom], drives: Mapping[str, Drive]) -> UsdJoint:
         source, prim = self.source, self.prim
-        where = source.where(prim)
         if self.swapped:
             axes = -axes[::-1]
             freedoms = freedoms[::-1] if word == "universal" else freedoms
@@ -210,11 +200,11 @@ class _Chain:
         if len(freedoms) == 1:
             position = _position(source, prim, freedoms[0])
             mimic = _mimic(source, prim, freedoms[0])
-        joint = _plain(
-            self.name, word, self.parent, self.child, where, axes=axes, fields=fields, loop=self.loop, mimic=mimic
-        )
         acting = [drives[freedom.name] for freedom in freedoms if freedom.name in drives]
-        return Stated(joint, prim, self.X_parent, self.X_child, position, drives=acting)
+        return UsdJoint(
+            self.name, word, self.parent, self.child, fields, source.where(prim), axes=axes, mimic=mimic,
+            loop=self.loop, X_parent=self.X_parent, X_child=self.X_child, prim=prim, position=position, drives=acting,
+        )  # fmt: skip
 
     def _cone(self) -> None:
         for k in (0, 1):

@@ -16,36 +16,35 @@ from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose, so3
 
 from ..ledger import Ledger
-from ..sdf.joints import Joint
-from ..sdf.tree import Step, Tree
-from .joints import Stated
-from .links import Link
+from ..tree import Step, Tree
+from .joints import UsdJoint
+from .links import UsdLink
 
 APART = 1e-3  # [m, rad]: bodies farther than that from where their joint can have them
 NOISE = 1e-5  # [m, rad]: single precision of poses
 
 
 def laid_out(
-    tree: Tree, links: Mapping[str, Link], stated: Mapping[str, Stated], ledger: Ledger
-) -> tuple[dict[str, Link], dict[str, Any]]:
+    tree: Tree, links: Mapping[str, UsdLink], joints: Mapping[str, UsdJoint], ledger: Ledger
+) -> tuple[dict[str, UsdLink], dict[str, Any]]:
     """Links at zero, and the start by joint; the joints of the tree get their frames in the world."""
     placed: dict[str, Pose] = {WORLD: Pose.identity()} | {root: links[root].X for root in tree.roots}
     start: dict[str, Any] = {}
     for at, step in enumerate(tree.steps):
-        each = stated[step.joint.name]
+        each = joints[step.joint.name]
         if step.reversed:
             frame = placed[step.parent] @ each.X_child
             placed[step.child] = frame @ each.X_parent.inverse()
         else:
             frame = placed[step.parent] @ each.X_parent
             placed[step.child] = frame @ each.X_child.inverse()
-        tree.steps[at] = replace(step, joint=in_world(step.joint, frame))
+        tree.steps[at] = replace(step, joint=replace(each, X=frame, axes=np.reshape(each.axes, (-1, 3)) @ frame.R.T))
         _begin(step, each, links, start, ledger)
     _report_chains(tree, links, placed, ledger)
     return {name: replace(link, X=placed.get(name, link.X)) for name, link in links.items()}, start
 
 
-def _report_chains(tree: Tree, links: Mapping[str, Link], placed: Mapping[str, Pose], ledger: Ledger) -> None:
+def _report_chains(tree: Tree, links: Mapping[str, UsdLink], placed: Mapping[str, Pose], ledger: Ledger) -> None:
     """Log chains of joints that do not begin at zero: their coordinates are not computed."""
     above = {step.child: step for step in tree.steps}
     for step in tree.steps:
@@ -61,20 +60,14 @@ def _report_chains(tree: Tree, links: Mapping[str, Link], placed: Mapping[str, P
             ledger.info(step.joint.where, what, "not kept: give the start in q")
 
 
-def in_world(joint: Joint, frame: Pose) -> Joint:
-    """The joint with its frame and axes in the world."""
-    return replace(joint, X=frame, axes=joint.axes @ frame.R.T)
-
-
-def _begin(step: Step, each: Stated, links: Mapping[str, Link], start: dict[str, Any], ledger: Ledger) -> None:
+def _begin(step: Step, joint: UsdJoint, links: Mapping[str, UsdLink], start: dict[str, Any], ledger: Ledger) -> None:
     """The coordinate of a joint at the start, from the poses of its ends."""
-    joint = each.joint
     parent, child = links.get(joint.parent), links.get(joint.child)
     if (child is not None and child.prim is None) or (parent is not None and parent.prim is None):
         return  # a link of a chain has no place of its own
     X_parent = Pose.identity() if parent is None else parent.X
     X_child = Pose.identity() if child is None else child.X
-    X = (X_parent @ each.X_parent).inverse() @ X_child @ each.X_child
+    X = (X_parent @ joint.X_parent).inverse() @ X_child @ joint.X_child
     p, w = X.p, _rotation_vector(X.R)
     q: Any = None
     if joint.kind in ("revolute", "continuous"):
@@ -88,7 +81,7 @@ def _begin(step: Step, each: Stated, links: Mapping[str, Link], start: dict[str,
     elif joint.kind in ("universal", "cylindrical", "planar", "free"):
         if np.max(np.abs([p, w])) > APART:
             what = f"joint '{joint.name}' does not begin at 0 in the stage"
-            ledger.info(each.joint.where, what, f"not kept for {joint.kind} joints: give the start in q")
+            ledger.info(joint.where, what, f"not kept for {joint.kind} joints: give the start in q")
         return
     if max(np.linalg.norm(p), np.linalg.norm(w)) > APART:
         what = f"the ends of joint '{joint.name}' lie {np.linalg.norm(p):.3g} m and {np.linalg.norm(w):.3g} rad apart"
@@ -97,8 +90,8 @@ def _begin(step: Step, each: Stated, links: Mapping[str, Link], start: dict[str,
         if np.linalg.norm(so3.quaternion_log(q)) > NOISE:
             start[joint.name] = so3.quaternion_conjugate(q) if step.reversed else q
     elif q is not None:
-        if abs(q) <= NOISE < abs(each.position):
-            q, what = each.position, "a joint whose state is stated, while the bodies are placed at 0"
+        if abs(q) <= NOISE < abs(joint.position):
+            q, what = joint.position, "a joint whose state is stated, while the bodies are placed at 0"
             ledger.count(joint.where, what, "the state is the start")
         if abs(q) > NOISE:
             start[joint.name] = q

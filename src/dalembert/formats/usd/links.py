@@ -12,7 +12,8 @@ from dalembert.math.tolerances import COMPOSED
 from dalembert.spatial import Inertia, Pose
 
 from ..diagnosis import report_inertia
-from ..sdf.shapes import Placed, scaled
+from ..robot import FileLink, FileShape
+from ..sdf.shapes import scaled
 from .source import Source
 
 WATER = 1000.0  # [kg/m³] UsdPhysics' default density
@@ -29,22 +30,16 @@ class Frame:
     path: str
 
 
-@dataclass(frozen=True)
-class Link:
-    """One rigid body: `inertia` in its frame, X: its pose in the world where the stage puts it."""
+@dataclass(frozen=True, eq=False)
+class UsdLink(FileLink):
+    """One rigid body, X: where the stage puts it; its prim (None: a massless link of a chain), scale and frames."""
 
-    name: str
-    prim: Any
-    where: str
-    X: Pose
-    scale: np.ndarray
-    inertia: Inertia
-    shapes: list[Placed]
-    frames: list[Frame] = field(default_factory=list)
-    weightless: bool = False
+    prim: Any = None
+    scale: np.ndarray = field(default_factory=lambda: np.eye(3))
+    frames: tuple[Frame, ...] = ()
 
 
-def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray, shapes: list[Placed]) -> Inertia:
+def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray, shapes: list[FileShape]) -> Inertia:
     """The inertia in the body's frame."""
     where, unit = source.where(prim), source.mass * source.length**2
     own = source.numbers(prim, "dalembert:parameters", 10)
@@ -95,7 +90,7 @@ def _own(source: Source, prim: Any, where: str, name: str, own: np.ndarray) -> I
     return whole if main is None else Inertia.from_parameters(main)
 
 
-def _completed(source: Source, prim: Any, shapes: list[Placed], density: float, stated: Any) -> tuple[Any, Any, Any]:
+def _completed(source: Source, prim: Any, shapes: list[FileShape], density: float, stated: Any) -> tuple[Any, Any, Any]:
     """Mass, centre of mass and inertia about it, from shapes where they are not stated."""
     (mass, com, I), where, ledger = stated, source.where(prim), source.ledger
     solid = Inertia.zero()
@@ -122,7 +117,7 @@ def _completed(source: Source, prim: Any, shapes: list[Placed], density: float, 
     return mass, com, I
 
 
-def _solid(source: Source, placed: Placed, density: float) -> Inertia:
+def _solid(source: Source, placed: FileShape, density: float) -> Inertia:
     """The inertia of one collision shape in the body's frame."""
     collider, unit = placed.element, source.mass * source.length**2
     try:
@@ -149,7 +144,7 @@ def _solid(source: Source, placed: Placed, density: float) -> Inertia:
     return own.transform(placed.placement)
 
 
-def _density(source: Source, collider: Any, placed: Placed, body: float) -> float:
+def _density(source: Source, collider: Any, placed: FileShape, body: float) -> float:
     """[kg/m³]: of the shape, else of what holds it, else of its material, else of water."""
     unit = source.mass / source.length**3
     prim = collider

@@ -15,23 +15,16 @@ from dalembert.model.assembly import WORLD
 from dalembert.model.keyframes import START
 from dalembert.spatial import Inertia, Pose, so3
 
-from ..closing import close
-from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
-from ..mimic import Mimic, check_mimics, check_options
-from ..sdf.build import Assembly
-from ..sdf.coupling import settle
-from ..sdf.joints import Joint
-from ..sdf.shapes import Placed
-from ..sdf.tree import Tree, arrange, unheld, welded
+from ..robot import FileRobot, FileShape, add_shape, check_options
 from .actuators import add_actuators
 from .choice import Scope, choose, within
 from .contacts import filtered_pairs, with_groups
 from .drives import add_drive
 from .files import errors_named, open_stage
-from .joints import Stated, read_joint, stacked
+from .joints import UsdJoint, read_joint, stacked
 from .layout import laid_out
-from .links import Frame, Link, inertia_of
+from .links import Frame, UsdLink, inertia_of
 from .prims import Prims, sort_prims
 from .scene import gravity_of
 from .shapes import read_shape
@@ -83,44 +76,29 @@ class _Reading:
     def model(self) -> Model:
         source = self.source
         links = self._links()
-        by_path = {path: links[self.names[path]] for path in self.scope.bodies}
-        stated = self._joints(by_path)
-        links |= _between(stated.values(), links)
-        gravity = gravity_of(source, self.prims.scenes)
-        joints = [each.joint for each in stated.values()]
-        if self.base == "free":
-            joints = unheld(joints, self.ledger)
-        tree = arrange(links, [joint for joint in joints if joint.kind != "distance"])
-        tree.loops += [joint for joint in joints if joint.kind == "distance"]
-        self._report_pieces(tree)
+        joints = self._joints({path: links[self.names[path]] for path in self.scope.bodies})
+        for joint in joints.values():  # massless links of chains
+            for name in (joint.parent, joint.child):
+                if name != WORLD and name not in links:
+                    links[name] = UsdLink(name, Inertia.zero(), joint.where, Pose.identity())
         shapes = {name: link.shapes for name, link in links.items()}
-        links = {name: replace(link, shapes=[]) for name, link in links.items()}  # added once the fixed links are there
-        links, start = laid_out(tree, links, stated, self.ledger)
-        groups = welded(links, tree.steps)
-        tree.steps = settle(tree.steps, [], groups, self.mimic, self.ledger)
-        builder = ModelBuilder(self._name(), gravity)
-        assembly = Assembly(builder, links, {joint.name for joint in joints}, self.ledger)
+        links = {name: replace(link, shapes=()) for name, link in links.items()}  # added once the fixed links are there
+        builder = ModelBuilder(self._name(), gravity_of(source, self.prims.scenes))
+        robot = FileRobot(links, [*joints.values()], builder, source.label, self.ledger)
+        robot.arrange(self.base)
+        robot.links, start = laid_out(robot.tree, links, joints, self.ledger)
+        robot.settle(self.mimic)
         self._add_scenery(builder)
-        for item in tree.outward(links):
-            if not isinstance(item, str):
-                assembly.add(item)
-                continue
-            joint = assembly.add_root(item, self.base or "free")
+        for root, name in robot.add_all(self.base or "free").items():
             if self.base != "fixed":
-                start[joint] = [*links[item].X.p, *so3.to_quaternion(links[item].X.R)]
+                start[name] = [*robot.links[root].X.p, *so3.to_quaternion(robot.links[root].X.R)]
         for link in links.values():
             self._add_frames(builder, link.name, link.frames, link.where)
             self._add_shapes(builder, link.name, link.frames, shapes[link.name])
-        for loop in tree.loops:
-            each = stated[loop.name]
-            shape: dict[str, Any] = dict(zip(("axis", "axis2"), loop.axes, strict=False))
-            shape = shape if each.distance is None else {"length": each.distance}
-            close(builder, each.joint, (each.X_parent, each.X_child), shape, groups, self.ledger)
-        check_mimics(builder, (step.joint for step in tree.steps))
-        self._add_contents(builder, links, tree, stated, start)
-        model = builder.model()
-        places = {joint.name: joint.where for joint in joints} | {link.name: link.where for link in links.values()}
-        diagnose(self.ledger, model, lambda name: places.get(name, source.label))
+        robot.close_loops()
+        robot.check_mimics()
+        self._add_contents(builder, links, robot, start)
+        model = robot.model()
         source.report_unread(self.prims.inside(self.scope, source))
         return model
 
@@ -131,12 +109,12 @@ class _Reading:
 
     # ---- links
 
-    def _links(self) -> dict[str, Link]:
+    def _links(self) -> dict[str, UsdLink]:
         """The rigid bodies by name, with their shapes."""
         source, physics = self.source, self.source.pxr.UsdPhysics
         poses = {path: self._body_pose(prim) for path, prim in self.scope.bodies.items()}
-        shapes: dict[str, list[Placed]] = {}
-        frames: dict[str, list[Frame]] = {}
+        shapes: dict[str, list[FileShape]] = {}
+        frames: dict[str, tuple[Frame, ...]] = {}
         for path, prim in self.scope.bodies.items():
             frames[path] = self._frames(self.prims.held[path], poses[path][0])
             holders = [prim, *self.prims.held[path]]
@@ -156,9 +134,10 @@ class _Reading:
             if weightless:
                 what = "gravity does not act on this body"
                 self.ledger.warning(source.where(prim), what, "so in simulations; inverse dynamics counts its weight")
-            links[name] = Link(
-                name, prim, source.where(prim), X, scale, inertia, shapes[path], frames[path], weightless
-            )
+            links[name] = UsdLink(
+                name, inertia, source.where(prim), X, shapes[path], weightless,
+                prim=prim, scale=scale, frames=frames[path],
+            )  # fmt: skip
         return links
 
     def _body_pose(self, prim: Any) -> tuple[Pose, np.ndarray]:
@@ -172,7 +151,7 @@ class _Reading:
             scale = np.eye(3)
         return X, scale
 
-    def _frames(self, held: Iterable[Any], X_WL: Pose) -> list[Frame]:
+    def _frames(self, held: Iterable[Any], X_WL: Pose) -> tuple[Frame, ...]:
         """Sites, and the frames and fixed links that this package has written into a body."""
         frames = []
         for prim in held:
@@ -184,9 +163,9 @@ class _Reading:
                 own = self.source.numbers(prim, "dalembert:parameters", 10)
                 inertia = None if own is None else Inertia.from_parameters(own)
                 frames.append(Frame(name, X_WL.inverse() @ X, inertia, str(prim.GetPath())))
-        return frames
+        return tuple(frames)
 
-    def _add_frames(self, builder: ModelBuilder, link: str, frames: list[Frame], where: str) -> None:
+    def _add_frames(self, builder: ModelBuilder, link: str, frames: Iterable[Frame], where: str) -> None:
         for frame in frames:
             if builder.has_frame(frame.name):
                 self.ledger.info(where, f"a second frame '{frame.name}'", "left out")
@@ -200,22 +179,16 @@ class _Reading:
                     frame.name, parent=link, joint_name=name, placement=frame.X, inertia_object=frame.inertia
                 )
 
-    def _add_shapes(self, builder: ModelBuilder, link: str, frames: list[Frame], shapes: Iterable[Placed]) -> None:
+    def _add_shapes(self, builder: ModelBuilder, link: str, frames: Iterable[Frame], shapes: Iterable[Any]) -> None:
         """Shapes on the link, or on the fixed link in it that holds them."""
         fixed = [frame for frame in frames if frame.inertia is not None]
         for placed in shapes:
             path = str(placed.element.GetPath())
             holder = next((frame for frame in fixed if within(path, frame.path)), None)
-            X = placed.placement if holder is None else holder.X.inverse() @ placed.placement
-            builder.add_geometry(
-                placed.shape,
-                body=link if holder is None else holder.name,
-                placement=X,
-                role=placed.role,
-                color=placed.color,
-                name=placed.name,
-                surface=placed.surface,
-            )
+            if holder is None:
+                add_shape(builder, link, placed)
+            else:
+                add_shape(builder, holder.name, placed, holder.X.inverse() @ placed.placement)
 
     def _add_scenery(self, builder: ModelBuilder) -> None:
         """Fixed collision shapes and frames, on the world."""
@@ -234,84 +207,63 @@ class _Reading:
 
     # ---- joints
 
-    def _joints(self, bodies: Mapping[str, Link]) -> dict[str, Stated]:
+    def _joints(self, bodies: Mapping[str, UsdLink]) -> dict[str, UsdJoint]:
         """All joints by name, those of bodies that the user moves included."""
         source = self.source
         names = self.prims.names(source, self.scope.joints, set())
-        stated: dict[str, Stated] = {}
-        by_path: dict[str, str] = {}
         read = [
             each for prim in self.scope.joints for each in read_joint(source, prim, names[str(prim.GetPath())], bodies)
         ]
-        for each in stacked(source, read):
-            stated[each.joint.name] = each
-            by_path.setdefault(str(each.prim.GetPath()), each.joint.name)
-        for name, each in stated.items():
-            leader = each.joint.mimic
-            if leader is not None:
-                law = Mimic(by_path.get(leader.leader, leader.leader), leader.multiplier, leader.offset, leader.where)
-                stated[name] = replace(each, joint=replace(each.joint, mimic=law))
-        held = {each.joint.child for each in stated.values() if each.joint.parent == WORLD}
+        joints = {each.name: each for each in stacked(source, read)}
+        by_path = _by_path(joints)
+        for name, joint in joints.items():
+            if joint.mimic is not None:
+                leader = by_path.get(joint.mimic.leader, joint.mimic.leader)
+                joints[name] = replace(joint, mimic=replace(joint.mimic, leader=leader))
+        held = {joint.child for joint in joints.values() if joint.parent == WORLD}
         for link in bodies.values():
             if source.flag(link.prim, "physics:kinematicEnabled", False) and link.name not in held:
                 self.ledger.count(link.where, "kinematic body, which the user moves", "fixed where the stage puts it")
                 name = f"{link.name}_kinematic"
-                joint = Joint(name, "fixed", WORLD, link.name, Pose.identity(), np.zeros((0, 3)), {}, link.where)
-                stated[name] = Stated(joint, link.prim, link.X, Pose.identity())
-        return stated
-
-    def _report_pieces(self, tree: Tree) -> None:
-        if len(tree.roots) > 1:
-            listed = ", ".join(f"'{root}'" for root in tree.roots[:8])
-            floats = "each is held" if self.base == "fixed" else "each floats by itself"
-            self.ledger.info(self.source.label, f"{len(tree.roots)} unconnected pieces: {listed}", floats)
+                joints[name] = UsdJoint(
+                    name, "fixed", WORLD, link.name, {}, link.where, X_parent=link.X, prim=link.prim
+                )
+        return joints
 
     # ---- all else
 
     def _add_contents(
-        self, builder: ModelBuilder, links: Mapping[str, Link], tree: Tree, stated: Mapping[str, Stated],
-        start: dict[str, Any],
-    ) -> None:  # fmt: skip
-        """Actuators, the start, pairs that never touch, links without weight."""
+        self, builder: ModelBuilder, links: Mapping[str, UsdLink], robot: FileRobot, start: dict[str, Any]
+    ) -> None:
+        """Actuators, the start, pairs that never touch."""
         source = self.source
-        by_path: dict[str, str] = {}
-        for name, each in stated.items():
-            by_path.setdefault(str(each.prim.GetPath()), name)
-            if builder.has_joint(name) and each.joint.mimic is None:
-                for drive in each.drives:
-                    add_drive(builder, name, drive, each.joint.where, self.ledger)
-            elif each.drives:
-                self.ledger.warning(each.joint.where, f"drive of joint '{name}', which has no coordinate", "not used")
-        add_actuators(source, builder, self.prims.all, by_path)
-        followers = {step.joint.name for step in tree.steps if step.joint.mimic is not None}
+        joints: dict[str, UsdJoint] = {joint.name: joint for joint in robot.joints}  # type: ignore[misc]
+        for name, joint in joints.items():
+            if builder.has_joint(name) and joint.mimic is None:
+                for drive in joint.drives:
+                    add_drive(builder, name, drive, joint.where, self.ledger)
+            elif joint.drives:
+                self.ledger.warning(joint.where, f"drive of joint '{name}', which has no coordinate", "not used")
+        add_actuators(source, builder, self.prims.all, _by_path(joints))
+        followers = {step.joint.name for step in robot.tree.steps if step.joint.mimic is not None}
         coordinates = {joint: q for joint, q in start.items() if builder.has_joint(joint) and joint not in followers}
-        moved = {
-            joint: q
-            for joint, q in coordinates.items()
-            if np.any(np.asarray(q) != [0, 0, 0, 1, 0, 0, 0][-np.size(q) :])
-        }
-        if any(np.size(q) != 7 or np.any(np.asarray(q) != [0, 0, 0, 1, 0, 0, 0]) for q in moved.values()):
+        if any(np.any(np.asarray(q) != [0, 0, 0, 1, 0, 0, 0][-np.size(q) :]) for q in coordinates.values()):
             builder.add_keyframe(START, coordinates, {})
         pairs = filtered_pairs(source, links.values(), self.prims.inside(self.scope, source))
-        for each in stated.values():
-            if not each.collides and each.joint.loop and WORLD not in (each.joint.parent, each.joint.child):
-                pairs.add((min(each.joint.parent, each.joint.child), max(each.joint.parent, each.joint.child)))
-            elif each.collides and each.joint.kind != "fixed":
+        for joint in joints.values():
+            if not joint.collides and joint.loop and WORLD not in (joint.parent, joint.child):
+                pairs.add((min(joint.parent, joint.child), max(joint.parent, joint.child)))
+            elif joint.collides and joint.kind != "fixed":
                 what = "joint whose ends may touch each other"
-                self.ledger.count(each.joint.where, what, "neighbours in the tree never touch here")
+                self.ledger.count(joint.where, what, "neighbours in the tree never touch here")
         for a, b in sorted(pairs):
             if builder.has_frame(a) and builder.has_frame(b):
                 builder.exclude(a, b)
-        if light := {link.name: 1.0 for link in links.values() if link.weightless}:
-            builder.surround(compensations=light)
 
 
-def _between(stated: Iterable[Stated], links: Mapping[str, Link]) -> dict[str, Link]:
-    """The massless links of chains."""
-    between = {}
-    for each in stated:
-        for name in (each.joint.parent, each.joint.child):
-            if name != WORLD and name not in links:
-                X = Pose.identity()
-                between[name] = Link(name, None, each.joint.where, X, np.eye(3), Inertia.zero(), [])
-    return between
+def _by_path(joints: Mapping[str, UsdJoint]) -> dict[str, str]:
+    """The path of a prim → the name of the first joint that it became."""
+    names: dict[str, str] = {}
+    for name, joint in joints.items():
+        names.setdefault(str(joint.prim.GetPath()), name)
+    return names

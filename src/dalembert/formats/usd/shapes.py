@@ -12,7 +12,7 @@ from dalembert.model import Surface
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Polyhedron, Role, Shape, Sphere
 from dalembert.spatial import Pose
 
-from ..sdf.shapes import Placed
+from ..robot import FileShape
 from .source import Source
 
 KINDS = {"Cube", "Sphere", "Capsule", "Capsule_1", "Cylinder", "Cylinder_1", "Cone", "Mesh", "Plane"}
@@ -31,7 +31,7 @@ class Form:
     X: Pose
 
 
-def read_shape(source: Source, prim: Any, X_WL: Pose) -> Placed | None:
+def read_shape(source: Source, prim: Any, X_WL: Pose) -> FileShape | None:
     """The shape of a prim in a link at X_WL; None for anything else, with a line in the log where it is drawn."""
     kind = str(prim.GetTypeName())
     collides = is_collider(source, prim)
@@ -58,7 +58,7 @@ def read_shape(source: Source, prim: Any, X_WL: Pose) -> Placed | None:
     surface, density = _material(source, prim) if collides else (None, None)
     name = source.word(prim, "dalembert:name", str(prim.GetName()))
     color = _color(source, prim) if not collides else None
-    return Placed(form.shape, X, role, color, name, density, prim, surface)
+    return FileShape(form.shape, X, role, color, name, surface, prim, density)
 
 
 def is_collider(source: Source, prim: Any) -> bool:
