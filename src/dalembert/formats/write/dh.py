@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.model import Body, Frame, Geometry, JointEquation, Model, Part
+from dalembert.model import Body, Frame, JointEquation, Model, Part
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
 from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from .dh_frames import Line, frames, row
-from .layout import UniqueNames, further_limits, single
+from .layout import UniqueNames, further_limits
 from .losses import Losses
-from .shapes import Package, standing_in
+from .shapes import Package, written
 from .text import number, tidied
 
 EXACT = 1e-12  # of the robot's size: how well the table must give the frames back
@@ -88,11 +88,10 @@ class _Table:
         for body, values in zip(self.model.bodies[1:], self.rows, strict=True):
             lines += ["", "[[joint]]", *self._joint(body, values.a, values.alpha, values.d, values.theta)]
         if self.tool is not None:
-            last = self.model.bodies[-1]
             X = self.frames[-1].inverse() @ self.zero[-1] @ self.tool.placement
             lines += ["", "[tool]", f"name = {_text(self.tool.name)}", *_pose(X)]
             if isinstance(self.tool, Part):
-                lines += _mass(self.tool.inertia) + self._shapes([(Pose.identity(), self.tool)], "tool", last.name)
+                lines += _mass(self.tool.inertia) + self._shapes([(Pose.identity(), self.tool)], "tool")
         for closure in self.model.closures:
             lines += self._loop(closure)
         return lines
@@ -134,8 +133,7 @@ class _Table:
         return parts.get(held[-1].name, held[-1]) if held else None
 
     def _joint(self, body: Body, a: float, alpha: float, d: float, theta: float) -> list[str]:
-        step = single(body.joint)
-        joint = step.joint
+        joint = body.joint.uncoupled
         if not joint.limited:
             self.losses.note("joint", joint.name, "a DH table has no continuous joints", "revolute without limits")
         lines = [f"name = {_text(joint.name)}", f'type = "{joint.keywords[FORMAT]}"', f"link = {_text(body.name)}"]
@@ -152,8 +150,8 @@ class _Table:
         lines += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] or joint.stribeck[0] else []
         lines += [f"stribeck_speed = {number(joint.stribeck_speed)}"] if joint.stribeck[0] else []
         lines += [f"rest = {number(joint.rest[0])}"] if joint.stiffness[0] and joint.rest[0] else []
-        if step.mimic is not None:
-            leader, ratio, offset = step.mimic
+        if body.joint.mimic is not None:
+            leader, ratio, offset = body.joint.mimic
             lines += [f"mimic = {{ joint = {_text(leader)}, ratio = {number(ratio)}, offset = {number(offset)} }}"]
         return lines + self._carried(body, "joint")
 
@@ -163,28 +161,18 @@ class _Table:
         parts = [part for part in body.parts if part is not self.tool]
         total = reduce(lambda one, two: one + two, (part.inertia.transform(part.placement) for part in parts))
         shaped = [(X_FB @ part.placement, part) for part in parts]
-        return _mass(total.transform(X_FB)) + self._shapes(shaped, table, body.name)
+        return _mass(total.transform(X_FB)) + self._shapes(shaped, table)
 
-    def _shapes(self, parts: list[tuple[Pose, Part]], table: str, link: str) -> list[str]:
+    def _shapes(self, parts: list[tuple[Pose, Part]], table: str) -> list[str]:
         lines: list[str] = []
         for X, part in parts:
-            if part.geometry and not self.geometry:
-                self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
-            for geometry in part.geometry if self.geometry else ():
-                lines += self._geometry(geometry, X, part.name, table)
+            shapes = part.geometry if self.geometry else self.losses.no_shapes(part)
+            for geometry in written(part.name, shapes, {Mesh, *SHAPES}, self.losses, self.files):
+                lines += ["", f"[[{table}.geometry]]", *self._shape(geometry.shape), f'role = "{geometry.role}"']
+                lines += [f"name = {_text(geometry.name)}"] if geometry.name else []
+                lines += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
+                lines += _pose(X @ geometry.placement)
         return lines
-
-    def _geometry(self, given: Geometry, X: Pose, link: str, table: str) -> list[str]:
-        geometry: Geometry | None = given
-        if type(given.shape) not in SHAPES and type(given.shape) is not Mesh:
-            what = f"a DH table has no {given.shape.kind.lower()} among its shapes"
-            geometry = standing_in(given, link, what, self.losses, self.files)
-        if geometry is None:
-            return []
-        lines = ["", f"[[{table}.geometry]]", *self._shape(geometry.shape), f'role = "{geometry.role}"']
-        lines += [f"name = {_text(geometry.name)}"] if geometry.name else []
-        lines += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
-        return lines + _pose(X @ geometry.placement)
 
     def _shape(self, shape: Shape) -> list[str]:
         if isinstance(shape, Mesh):

@@ -13,6 +13,7 @@ from dalembert.model.joints.joint import snapped
 from dalembert.spatial import Pose
 
 from ..urdf.joints import FURTHER
+from .losses import Losses
 from .text import tidied
 
 
@@ -109,11 +110,6 @@ class UniqueNames:
         return wanted
 
 
-def single(joint: Joint) -> Step:
-    """A joint of the model, unchanged."""
-    return Step(joint.uncoupled, joint.mimic)
-
-
 def further_limits(joint: Joint) -> dict[str, float]:
     """Limits of acceleration and jerk of a joint of one freedom, by their words; deceleration where it differs."""
     values = {word: float(getattr(joint, field)[0]) for word, field in FURTHER.items()}
@@ -132,6 +128,25 @@ def in_row(joint: Joint, names: UniqueNames) -> list[Step]:
         simple = step.joint if same else replace(step.joint, name=names.new(step.joint.name))
         steps.append(Step(simple, joint.mimic if same else step.mimic))
     return steps
+
+
+def spread(joint: Joint, names: UniqueNames, format: str, losses: Losses, fits: bool = True) -> list[Step]:
+    """The joint itself if the format has it, else its row, with massless links between; empty: it has neither.
+
+    fits: False where the format has such joints, but not this one.
+    """
+    simple = joint.uncoupled
+    if fits and format in simple.keywords:
+        return [Step(simple, joint.mimic)]
+    row = in_row(joint, names)
+    if not row:
+        losses.refuse_joint(simple, format)
+        return []
+    joints = f"joints in a row, with massless links between them: {row_in_words(simple, format)}"
+    losses.change(
+        "joint", simple.name, f"{losses.language} has no {'' if fits else 'such '}{simple.kind} joint", joints
+    )
+    return row
 
 
 def row_in_words(joint: Joint, language: str) -> str:

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from dalembert.errors import LISTED, DalembertError
-from dalembert.model import Joint
+from dalembert.model import Geometry, Joint, Part
+from dalembert.spatial import Pose
 
 from ..ledger import Finding
 
@@ -56,6 +57,27 @@ class Losses:
         if not others:
             cure = f"give class {type(joint).__name__} a `row` of equivalent hinges and slides, or `keywords`"
         self.refuse("joint", joint.name, f"{self.language} has no {joint.kind} joint", cure)
+
+    def no_shapes(self, part: Part) -> tuple[Geometry, ...]:
+        """No shape of a link, because the caller asked for none."""
+        if part.geometry:
+            self.note("link", part.name, "shapes", "left out, because of geometry=False")
+        return ()
+
+    def place_at_origin(self, joint: Joint, placement: Pose, counts: str) -> None:
+        """A free joint whose frame is not the world's, in a format that `counts` from there."""
+        if np.any(placement.matrix() != np.eye(4)):
+            what = f"the joint does not start at the world's origin, and {counts} from there"
+            self.change("joint", joint.name, what, "q is the pose in the world")
+
+    def leave_out_slip_speed(self, joint: Joint, written: str) -> None:
+        """Friction in a format that has no slip speed; written: what it becomes there."""
+        if np.any(joint.friction) and joint.slip_speed != SLIP:
+            what = f"the slip speed of friction, which {self.language} does not state"
+            self.change("joint", joint.name, what, f"{written}, which reads back with {SLIP:g}")
+        elif np.any(joint.friction):
+            what = f"friction, without the slip speed {SLIP:g}, which {self.language} does not state"
+            self.note("joint", joint.name, what, f"{written}: readers differ in its law")
 
     def leave_out_drive(self, joint: Joint) -> None:
         """Properties of a joint's drive that only this package's own elements and tables can state."""

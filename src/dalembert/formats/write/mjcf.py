@@ -11,8 +11,8 @@ from dalembert.model.closures import WORLD_BODY
 from dalembert.model.joints import Free, Step
 from dalembert.spatial import Pose
 
-from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
-from .losses import SLIP, Losses
+from .layout import Item, UniqueNames, contents, in_row, row_in_words
+from .losses import Losses
 from .mjcf_drives import FAR, add_actuators, add_keyframes
 from .mjcf_inertia import add_inertial, carried_inertias
 from .mjcf_rows import Row, bare_links
@@ -122,9 +122,8 @@ class _Mjcf:
         if free and parent is not self.world:
             cure = "let it float in the world, or carry it by joints with other names for its freedoms"
             self.losses.refuse("joint", body.joint.name, "MuJoCo lets only bodies in the world float", cure)
-        if free and np.any(placement.matrix() != np.eye(4)):
-            what = "the joint does not start at the world's origin, and MuJoCo measures a free joint from there"
-            self.losses.change("joint", body.joint.name, what, "q is the pose in the world")
+        if free:
+            self.losses.place_at_origin(body.joint, placement, "MuJoCo measures a free joint")
         self._joints(element, body, Pose.identity())
         return element
 
@@ -134,7 +133,7 @@ class _Mjcf:
         """The joint of a body, as MJCF joints of an element whose frame is at X in that body."""
         joint = body.joint.uncoupled
         if FORMAT in joint.keywords:
-            self._joint(element, single(body.joint), X)
+            self._joint(element, Step(joint, body.joint.mimic), X)
             return
         row = in_row(body.joint, self.joints)
         if not row:
@@ -161,8 +160,7 @@ class _Mjcf:
                 element.set(attribute, number(value))
         if np.any(joint.stiffness):
             self._spring(element, joint)
-        if np.any(joint.friction):
-            self._friction(joint)
+        self.losses.leave_out_slip_speed(joint, "frictionloss")
         if np.any(np.isfinite(joint.velocity_limit)):
             self.losses.note("joint", joint.name, "MJCF has no limits of speed", "left out")
         self.losses.leave_out_drive(joint)
@@ -203,14 +201,6 @@ class _Mjcf:
             self.losses.change("joint", joint.name, what, "left out")
         else:
             element.set("stiffness", number(joint.stiffness[0]))
-
-    def _friction(self, joint: Joint) -> None:
-        if joint.slip_speed == SLIP:
-            what = f"friction, without the slip speed {SLIP:g}, which MJCF does not state"
-            self.losses.note("joint", joint.name, what, "frictionloss: MuJoCo holds it as a constraint")
-        else:
-            what = "the slip speed of friction, which MJCF does not state"
-            self.losses.change("joint", joint.name, what, f"frictionloss, which reads back with {SLIP:g}")
 
     # ---- loops
 

@@ -49,9 +49,7 @@ class Shapes:
 
     def add(self, body: Element, part: Part, fixed: bool) -> None:
         """The geoms of a link; fixed: whether it belongs to the fixed base, where alone planes may be."""
-        if not self.geometry and part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
-        for geometry in part.geometry if self.geometry else ():
+        for geometry in part.geometry if self.geometry else self.losses.no_shapes(part):
             found = self._described(geometry, part.name, fixed)
             if found is None:
                 continue

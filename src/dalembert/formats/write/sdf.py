@@ -13,8 +13,8 @@ from dalembert.model.closures import WORLD_BODY
 from dalembert.model.joints import Free, Mimic, Screw, Step
 from dalembert.spatial import Inertia, Pose, so3
 
-from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
-from .losses import SLIP, Losses
+from .layout import Item, UniqueNames, contents, spread
+from .losses import Losses
 from .sdf_shapes import add_shapes
 from .shapes import Package
 from .surroundings import weightless
@@ -110,16 +110,10 @@ class _Sdf:
         elif isinstance(joint, Free):
             what = "in SDF only a model without joints to the world floats"
             self.losses.refuse("joint", body.joint.name, what, "write one file for each robot that floats")
-        elif FORMAT in joint.keywords:
-            self._link(main_part, parent, placement)
-            self._moving(parent, body.name, single(body.joint))
-        elif not (row := in_row(body.joint, self.names)):
-            self.losses.refuse_joint(joint, FORMAT)
         else:
-            joints = f"joints in a row, with massless links between them: {row_in_words(joint, FORMAT)}"
-            self.losses.change("joint", joint.name, f"SDF has no {joint.kind} joint", joints)
+            row = spread(body.joint, self.names, FORMAT, self.losses)
             for step in row:
-                self.joint_names[step.joint.name] = step.joint.name
+                self.joint_names.setdefault(step.joint.name, step.joint.name)
                 last = step is row[-1]
                 name = body.name if last else self.names.new(f"{step.joint.name}_link")
                 self._link(main_part if last else Part(name, placement, Inertia.zero()), parent, placement)
@@ -130,9 +124,7 @@ class _Sdf:
         """Losses of the joint that lets a base float: SDF has no element for it."""
         if joint.name != name:
             self.losses.note("joint", joint.name, "the base's joint has no name in SDF", "takes the link's")
-        if np.any(placement.matrix() != np.eye(4)):
-            what = "the joint does not start at the world's origin, and SDF measures a floating base from there"
-            self.losses.change("joint", joint.name, what, "q is the pose in the world")
+        self.losses.place_at_origin(joint, placement, "SDF measures a floating base")
         if fields := [
             field for field in ("armature", "damping", "friction", "stiffness") if np.any(getattr(joint, field))
         ]:
@@ -154,10 +146,9 @@ class _Sdf:
         if not np.any(part.inertia.parameters()):
             what = "a massless link, which SDF allows but simulators may refuse"
             self.losses.note("link", part.name, what, "mass 0 is stated")
-        if self.geometry:
-            add_shapes(link, part, self.losses, self.package)
-        elif part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
+        add_shapes(
+            link, part, part.geometry if self.geometry else self.losses.no_shapes(part), self.losses, self.package
+        )
 
     def _frame(self, parent: str, name: str, placement: Pose) -> None:
         """<frame>, also for fixed links that have neither mass nor shape; a massless link if it is on the world."""
@@ -194,7 +185,7 @@ class _Sdf:
         if not joint.flat:
             self._ball(joint)
             return
-        self._friction(joint)
+        self.losses.leave_out_slip_speed(joint, "<friction>")
         for k, tag in enumerate(("axis", "axis2")[: joint.nv]):
             self._axis(element, tag, joint, k, step.mimic if k == 0 else None)
 
@@ -204,14 +195,6 @@ class _Sdf:
             self.losses.change("joint", joint.name, what, "left out")
         if np.any(np.isfinite([*joint.effort_limit, *joint.velocity_limit])):
             self.losses.note("joint", joint.name, "SDF has no limits of ball joints", "left out")
-
-    def _friction(self, joint: Joint) -> None:
-        if np.any(joint.friction) and joint.slip_speed != SLIP:
-            what = "the slip speed of friction, which SDF does not state"
-            self.losses.change("joint", joint.name, what, f"reads back with {SLIP:g}")
-        elif np.any(joint.friction):
-            what = f"friction, without the slip speed {SLIP:g}, which SDF does not state"
-            self.losses.note("joint", joint.name, what, "<friction>: simulators differ in its law")
 
     def _axis(self, element: Element, tag: str, joint: Joint, k: int, mimic: Mimic | None) -> None:
         axis = add(element, tag)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,20 +14,14 @@ from dalembert.spatial import so3
 
 from .layout import UniqueNames
 from .losses import Losses
-from .shapes import Package, standing_in, stated_scale
+from .shapes import Package, stated_scale, written
 from .text import Element, add, number, numbers, tidied
 
 
-def add_shapes(link: Element, part: Part, losses: Losses, package: Package) -> None:
+def add_shapes(link: Element, part: Part, shapes: Iterable[Geometry], losses: Losses, package: Package) -> None:
     """<visual> and <collision> of a link; SDF requires a name for each."""
     names = UniqueNames(())
-    for each in part.geometry:
-        geometry: Geometry | None = each
-        if type(each.shape) not in WORDS and type(each.shape) is not Mesh:
-            what = f"SDF has no {each.shape.kind.lower()} among its shapes"
-            geometry = standing_in(each, part.name, what, losses, package)
-        if geometry is None:
-            continue
+    for geometry in written(part.name, shapes, {Mesh, *WORDS}, losses, package):
         element = add(link, geometry.role, name=names.new(geometry.name or f"{part.name}_{geometry.role}"))
         X = geometry.placement
         if np.any(X.matrix() != np.eye(4)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,19 @@ class Package:
         """Write the meshes."""
         for file, text in self.meshes.items():
             write_text(file, text)
+
+
+def written(
+    link: str, shapes: Iterable[Geometry], kinds: Container[type], losses: Losses, package: Package | None = None
+) -> Iterator[Geometry]:
+    """The shapes of a link that a format writes, with stand-ins for those of other kinds."""
+    for geometry in shapes:
+        shown: Geometry | None = geometry
+        if type(geometry.shape) not in kinds:
+            what = f"{losses.language} has no {geometry.shape.kind.lower()} among its shapes"
+            shown = standing_in(geometry, link, what, losses, package)
+        if shown is not None:
+            yield shown
 
 
 def standing_in(geometry: Geometry, link: str, what: str, losses: Losses, package: Package | None) -> Geometry | None:

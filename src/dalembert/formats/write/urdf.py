@@ -17,9 +17,9 @@ from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf.extension import MANY
-from .layout import Item, UniqueNames, contents, further_limits, in_row, row_in_words, single
+from .layout import Item, UniqueNames, contents, further_limits, spread
 from .losses import Losses
-from .shapes import Package, standing_in, stated_scale, without_capsules
+from .shapes import Package, stated_scale, without_capsules, written
 from .text import Element, add, number, numbers, tidied
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -123,21 +123,13 @@ class _Urdf:
 
     def _moving(self, parent: str, body: Body, placement: Pose) -> None:
         """The joint of a body; several joints with massless links between them where URDF has no such joint."""
-        joint = body.joint.uncoupled
-        if FORMAT in joint.keywords:
-            step = single(body.joint)
-            self._law(self._joint(joint.name, joint.keywords[FORMAT], parent, body.name, placement), step)
-        elif not (row := in_row(body.joint, self.joints)):
-            self.losses.refuse_joint(joint, FORMAT)
-        else:
-            joints = f"joints in a row, with massless links between them: {row_in_words(joint, FORMAT)}"
-            self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", joints)
-            for step in row:
-                child = body.name if step is row[-1] else self.links.new(f"{step.joint.name}_link")
-                self._law(self._joint(step.joint.name, step.joint.keywords[FORMAT], parent, child, placement), step)
-                if child != body.name:
-                    add(self.root, "link", name=child)
-                parent, placement = child, Pose.identity()
+        row = spread(body.joint, self.joints, FORMAT, self.losses)
+        for step in row:
+            child = body.name if step is row[-1] else self.links.new(f"{step.joint.name}_link")
+            self._law(self._joint(step.joint.name, step.joint.keywords[FORMAT], parent, child, placement), step)
+            if child != body.name:
+                add(self.root, "link", name=child)
+            parent, placement = child, Pose.identity()
 
     def _joint(self, name: str, kind: str, parent: str, child: str, placement: Pose) -> Element:
         element = add(self.root, "joint", name=name, type=kind)
@@ -195,26 +187,17 @@ class _Urdf:
             add(inertial, "mass", value=number(inertia.mass))
             add(inertial, "inertia", **tensor(inertia))
             report_moment(self.losses, part)
-        for shape in without_capsules(part.geometry) if self.geometry else []:
-            self._shape(link, part.name, shape)
-        if self.geometry and any(geometry.surface is not None for geometry in part.geometry):
-            self.losses.note(
-                "link", part.name, "friction and stiffness of its shapes", "left out: URDF cannot express them"
-            )
-        if self.geometry and any(type(geometry.shape) is Capsule for geometry in part.geometry):
-            self.losses.note(
-                "link", part.name, "URDF has no capsule", "a cylinder with a ball at each end, the same space"
-            )
-        if not self.geometry and part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
+        shapes = part.geometry if self.geometry else self.losses.no_shapes(part)
+        for shape in written(part.name, without_capsules(shapes), {Mesh, *WORDS}, self.losses, self.package):
+            self._shape(link, shape)
+        if any(geometry.surface is not None for geometry in shapes):
+            what = "friction and stiffness of its shapes"
+            self.losses.note("link", part.name, what, "left out: URDF cannot express them")
+        if any(type(geometry.shape) is Capsule for geometry in shapes):
+            what = "URDF has no capsule"
+            self.losses.note("link", part.name, what, "a cylinder with a ball at each end, the same space")
 
-    def _shape(self, link: Element, name: str, geometry: Geometry) -> None:
-        if type(geometry.shape) not in WORDS and type(geometry.shape) is not Mesh:
-            what = f"URDF has no {geometry.shape.kind.lower()} among its shapes"
-            other = standing_in(geometry, name, what, self.losses, self.package)
-            if other is None:
-                return
-            geometry = other
+    def _shape(self, link: Element, geometry: Geometry) -> None:
         holder, shape = etree.Element("geometry"), geometry.shape
         if isinstance(shape, Mesh):
             scale = stated_scale(shape)

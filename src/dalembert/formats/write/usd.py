@@ -149,12 +149,9 @@ class UsdWriter:
         parent = self.poses[body.parent] if body.parent >= 0 else Pose.identity()
         joint = body.joint
         if isinstance(joint, Free):
-            if np.any(body.placement.matrix() != np.eye(4)) or (body.parent > 0):
-                if body.parent <= 0:
-                    what = (
-                        "the joint does not start at the world's origin, and a free body's pose is counted from there"
-                    )
-                    self.losses.change("joint", joint.name, what, "q is the pose in the world")
+            if body.parent <= 0:
+                self.losses.place_at_origin(joint, body.placement, "a free body's pose is counted")
+            if np.any(body.placement.matrix() != np.eye(4)) or body.parent > 0:
                 return parent @ body.placement
             return joint.pose(start_of(self.model).q[body.q])
         leader = self.model.joint(joint.mimic.leader).joint if joint.mimic is not None else joint

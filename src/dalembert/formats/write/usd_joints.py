@@ -13,7 +13,7 @@ from dalembert.spatial import Pose
 
 from ..usd.effects import ALWAYS, OWN
 from ..usd.freedoms import FREEDOMS
-from .layout import UniqueNames, in_row, row_in_words, single
+from .layout import UniqueNames, spread
 
 if TYPE_CHECKING:
     from .usd import UsdWriter
@@ -56,18 +56,7 @@ class Joints:
         if not path or (isinstance(joint, Free) and body.parent <= 0 and not parent):
             self._floating(body)
             return
-        if FORMAT in joint.keywords and not _skew(joint):
-            step = single(body.joint)
-            self._law(self._joint(joint.name, joint.keywords[FORMAT], joint, (parent, path), body.placement), step)
-            return
-        row = in_row(body.joint, self.steps)
-        if not row:
-            self.losses.refuse_joint(joint, FORMAT)
-            return
-        words = row_in_words(joint, FORMAT)
-        self.losses.change(
-            "joint", joint.name, f"USD has no such {joint.kind} joint", f"in a row, with bodies between: {words}"
-        )
+        row = spread(body.joint, self.steps, FORMAT, self.losses, fits=not _skew(joint))
         X = body.placement
         for step in row:
             child = path if step is row[-1] else self._between(f"{step.joint.name}_link", body)

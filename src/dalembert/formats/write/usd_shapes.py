@@ -13,7 +13,7 @@ from dalembert.spatial import Pose
 
 from .layout import UniqueNames
 from .losses import Losses
-from .shapes import standing_in, turned_to
+from .shapes import turned_to, written
 
 if TYPE_CHECKING:
     from .usd import UsdWriter
@@ -41,16 +41,9 @@ class Shapes:
 
     def add(self, path: str, part: Part, names: UniqueNames) -> None:
         """The shapes of a link."""
-        if not self.geometry and part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
-            return
-        for geometry in part.geometry:
-            shown: Geometry | None = geometry
-            if type(geometry.shape) not in KNOWN:
-                what = f"USD has no {geometry.shape.kind.lower()} among its shapes"
-                shown = standing_in(geometry, part.name, what, self.losses, None)
-            if shown is not None:
-                self._add(f"{path}/{names.new(f'{geometry.role}_{len(names.taken)}')}", part.name, shown)
+        shapes = part.geometry if self.geometry else self.losses.no_shapes(part)
+        for shown in written(part.name, shapes, KNOWN, self.losses):
+            self._add(f"{path}/{names.new(f'{shown.role}_{len(names.taken)}')}", part.name, shown)
 
     def _add(self, path: str, link: str, geometry: Geometry) -> None:
         try:
