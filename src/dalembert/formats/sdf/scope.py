@@ -185,7 +185,10 @@ def read_world(source: Source, element: Element, includes: Includes) -> Scope:
 def _fill(scope: Scope, includes: Includes) -> None:
     for element in children(scope.element):
         tag = tag_of(element)
-        if tag in ("link", "joint", "frame") and not (scope.is_world and tag != "frame"):
+        if tag == "link" and element.get("name") == WORLD and scope.source.version < (1, 7) and not len(element):
+            what = "an empty <link> called 'world', a name that SDF 1.7 reserves"
+            scope.source.ledger.info(scope.source.where(element), what, "taken as the world itself")
+        elif tag in ("link", "joint", "frame") and not (scope.is_world and tag != "frame"):
             _add(scope, _entity(scope, element, tag))
         elif tag == "model":
             _add_model(scope, scope.source, element, None, includes)

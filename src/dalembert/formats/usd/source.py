@@ -56,6 +56,7 @@ class Source:
     bodies: set[str] = field(default_factory=set)  # paths of the rigid bodies
     _lines: dict[str, dict[str, int]] = field(default_factory=dict)
     _transforms: Any = None
+    _finite: set[Any] = field(default_factory=set)  # prims whose transforms have been checked
 
     def __post_init__(self) -> None:
         pxr = library()
@@ -203,6 +204,12 @@ class Source:
 
     def world(self, prim: Any) -> tuple[np.ndarray, np.ndarray]:
         """(3, 3) with scale, and (3,) [m]: the transform of a prim into the world with z up."""
+        holder = prim
+        while holder and holder not in self._finite:  # USD itself takes a quaternion of NaN for no rotation
+            self._finite.add(holder)
+            for op in self.pxr.UsdGeom.Xformable(holder).GetOrderedXformOps():
+                self.numbers(holder, str(op.GetName()), None)
+            holder = holder.GetParent()
         T = np.array(self._transforms.GetLocalToWorldTransform(prim)).T
         if not np.all(np.isfinite(T)) or np.max(np.abs(T)) > LARGEST:
             raise self.error(prim, "its transform is not finite; correct its xformOps")

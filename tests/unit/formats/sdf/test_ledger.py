@@ -165,3 +165,10 @@ def test_a_link_beside_its_axis_is_told() -> None:
     (finding,) = log(sdf(joint=AXIS + "<pose>1 0 0 0 0 0</pose>"))
     assert (finding.severity, finding.where) == ("info", "<string>:4 <link name='b'>")
     assert "beside the axis" in finding.what and "named and placed like the joint" in finding.action
+
+
+def test_an_empty_link_called_world_is_the_world_before_the_name_was_reserved() -> None:
+    text = sdf(top='<link name="world"/>')
+    model, findings = read_sdf(text)
+    assert [finding.action for finding in findings] == ["taken as the world itself"]
+    assert [body.name for body in model.bodies] == [body.name for body in read_sdf(sdf())[0].bodies]

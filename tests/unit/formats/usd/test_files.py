@@ -32,6 +32,10 @@ BROKEN = {
     "no bodies": (stage(""), "no prim is a rigid body"),
     "dangling": (GOOD.replace("body1 = </World/two>", "body1 = </World/x>"), "names </World/x>, which does not exist"),
     "flat": (FLAT, "expected no zeros"),
+    "turned by nan": (
+        GOOD.replace(ORDER, f'quatd xformOp:orient = (0, nan, 0, 1)\n{ORDER}"xformOp:orient", ', 1),
+        "xformOp:orient is .*expected finite",
+    ),
     "swapped": (
         GOOD.replace(POINT, f"{POINT}\nfloat physics:lowerLimit = 2\nfloat physics:upperLimit = 1"),
         "swap them",
