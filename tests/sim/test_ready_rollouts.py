@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,13 @@ def test_the_same_bits(arm, case):
     same(arm.rollout(q + q.dtype.type(0.1), v, **options), other)
     again.q[...] = 7.0  # results are the caller's own
     same(first, arm.rollout(q, v, **options))
+
+
+def test_other_torques_act_where_only_the_kit_is_kept(arm):
+    q, v = np.array([0.3, 0.4]), np.zeros(2)
+    ways = [arm.rollout(q, v, np.array([k, 0.0]), steps=10, every=2) for k in (0.0, 1.0, 2.0, 3.0, 3.0)]
+    assert not ready() and all((a.v != b.v).any() for a, b in pairwise(ways[:4]))
+    same(*ways[3:])
 
 
 def test_contact_and_its_memory():

@@ -9,7 +9,7 @@ from dalembert import DalembertError, ModelBuilder, Sampled, SimulationError, el
 from dalembert.math import where
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.stepping import Stepping
+from dalembert.sim.rollout.stepping import StepParts, Stepping
 from tolerances import ACCUMULATED, COMPUTED, ITERATED, REORDERED, SLOPE
 
 STEPS, STEP = 60, 1e-3
@@ -172,7 +172,7 @@ def test_loops_stay_closed_in_rollouts(integrator: str) -> None:
 def test_gradients_are_those_of_differences(every: int, count: int, varying: bool) -> None:
     """In states, torques and live parameters, without a library that asks for them."""
     robot = load("2r")
-    stepping = Stepping(robot.model, (), None, INTEGRATORS["semi-implicit"], ("inertia",), True, varying)
+    stepping = Stepping(StepParts(robot.model, (), None, INTEGRATORS["semi-implicit"], ("inertia",), True, varying))
     motions = Motions(stepping, 0.01, every, count)
     q, v, tau = states(robot, 2)
     given = [q, v, np.tile(tau, every * count) if varying else tau, 1.1 * robot.parameters()]

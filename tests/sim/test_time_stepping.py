@@ -12,7 +12,7 @@ from dalembert.math import sqrt
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.live import prepared
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.stepping import Stepping
+from dalembert.sim.rollout.stepping import StepParts, Stepping
 from linkages import four_bar
 from tolerances import COMPUTED, INTEGRATED, ITERATED, MILLISECOND_STEPS, REORDERED, ROUNDING
 
@@ -182,7 +182,9 @@ def test_gradients_are_those_of_differences() -> None:
     robot = slides(3, gravity=9.81, friction=1.0)
     stop = (elements.HardStop("x2", 0.0, lower=0.0),)
     model, parts = prepared("test", robot.model, stop, INTEGRATORS["semi-implicit"], None)
-    motions = Motions(Stepping(model, parts, None, INTEGRATORS["semi-implicit"], (), True, False), 0.01, 6, 1)
+    motions = Motions(
+        Stepping(StepParts(model, parts, None, INTEGRATORS["semi-implicit"], (), True, False)), 0.01, 6, 1
+    )
     given = [np.array([[0.1, 0.2, 0.0]]), np.array([[0.5, 0.0, 0.0]]), np.array([[9.0, 9.5, 0.0]])]
     rng = np.random.default_rng(2)
     weights = [rng.normal(size=x.shape) for x in motions(*given)]

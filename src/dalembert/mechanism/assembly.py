@@ -12,6 +12,7 @@ from dalembert.dynamics.algorithms.closing import closed_near, least_step
 from dalembert.errors import DalembertError
 from dalembert.math.tolerances import CLOSED
 from dalembert.model import Model
+from dalembert.typing import Array
 
 from .build import Parts, built_tree
 from .graph import grubler
@@ -20,7 +21,7 @@ TRIES = 12  # starts beside the one that was asked for
 CONSISTENT = 1e-8  # share of the speeds that may open a joint
 
 
-def closed(model: Model, q: np.ndarray, held: Sequence[int], what: str, stated: Sequence[int] = ()) -> np.ndarray:
+def closed(model: Model, q: Array, held: Sequence[int], what: str, stated: Sequence[int] = ()) -> Array:
     """q (nq,) with all loops closed and the freedoms `held` as they are.
 
     Newton's method with steps of least length, from q and then from places around it. Where only some freedoms were
@@ -62,7 +63,7 @@ def owners(model: Model) -> list[str]:
     return [closure.name for closure in model.closures for _ in range(closure.count)]
 
 
-def _why_open(model: Model, q: np.ndarray, what: str) -> str:
+def _why_open(model: Model, q: Array, what: str) -> str:
     residual = algorithms.constraints(model, q, np.zeros(model.nv)).residual
     sizes: dict[str, float] = {}
     for name, gap in zip(owners(model), np.abs(residual), strict=True):
@@ -79,9 +80,7 @@ def _why_open(model: Model, q: np.ndarray, what: str) -> str:
     )
 
 
-def moving(
-    model: Model, q: np.ndarray, v: np.ndarray, held: Sequence[int], names: Sequence[str], what: str
-) -> np.ndarray:
+def moving(model: Model, q: Array, v: Array, held: Sequence[int], names: Sequence[str], what: str) -> Array:
     """The speeds (nv,) nearest to v that keep all loops closed, with those of the freedoms `held` as they are.
 
     names: of the held freedoms, for the error if they contradict each other.
@@ -144,7 +143,7 @@ def mobility(parts: Parts) -> Mobility:
     return Mobility(count, freedoms, redundant, False)
 
 
-def stays_independent(model: Model, q: np.ndarray) -> bool:
+def stays_independent(model: Model, q: Array) -> bool:
     """Whether no equation of the closures follows from others, at q and beside it."""
     if not model.closures:
         return True
@@ -158,7 +157,7 @@ def stays_independent(model: Model, q: np.ndarray) -> bool:
     return True
 
 
-def ranked(model: Model, q: np.ndarray) -> tuple[int, dict[str, int]]:
+def ranked(model: Model, q: Array) -> tuple[int, dict[str, int]]:
     """The rank of the rows of all closures, and closure → rows that those before it imply."""
     if not model.closures:
         return 0, {}
@@ -181,7 +180,7 @@ def ranked(model: Model, q: np.ndarray) -> tuple[int, dict[str, int]]:
     return len(basis), redundant
 
 
-def free_motions(model: Model, q: np.ndarray) -> np.ndarray:
+def free_motions(model: Model, q: Array) -> Array:
     """An orthonormal basis (nv, f) of the speeds that keep all loops closed at q (nq,)."""
     if not model.closures:
         return np.eye(model.nv)
@@ -189,7 +188,7 @@ def free_motions(model: Model, q: np.ndarray) -> np.ndarray:
     return Vt[int(np.sum(s > DEPENDENT * max(s[0], 1e-300))) :].T
 
 
-def moved(model: Model, q: np.ndarray) -> np.ndarray | None:
+def moved(model: Model, q: Array) -> Array | None:
     """A position beside q on which all loops are closed; None if there is none."""
     from dalembert.errors import DalembertError
 

@@ -13,6 +13,7 @@ from dalembert.model import Frame, Model, ModelBuilder
 from dalembert.model.closures import CLOSURES, Closure
 from dalembert.sim.elements.couplings import Bushing
 from dalembert.spatial import Inertia, Pose, cross, so3
+from dalembert.typing import Array
 
 from . import assembly
 from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
@@ -23,7 +24,7 @@ class Parts(NamedTuple):
     """All parts of a mechanism."""
 
     name: str
-    gravity: np.ndarray
+    gravity: Array
     bodies: dict[str, BodyPart]  # the ground first
     joints: dict[str, JointPart]
     relations: list[Relation]
@@ -39,8 +40,8 @@ class Built(NamedTuple):
     """A model, and the state q (nq,), v (nv,) in which it was put together."""
 
     model: Model
-    q: np.ndarray
-    v: np.ndarray
+    q: Array
+    v: Array
 
 
 def tree_of(parts: Parts, only_needed: bool = False) -> Tree:
@@ -91,9 +92,9 @@ def built_free(parts: Parts) -> Built:
     return Built(model, assembly.closed(model, q, (), parts.what), v)
 
 
-def _twists(built: Built) -> list[np.ndarray]:
+def _twists(built: Built) -> list[Array]:
     """[ω; v] (6,) of every body, of its origin and along its axes."""
-    V: list[np.ndarray] = []
+    V: list[Array] = []
     for body in built.model.bodies:
         inherited = V[body.parent] if body.parent >= 0 else np.zeros(6)
         X_PB = joint_pose(body, built.q)
@@ -108,7 +109,7 @@ def _with_relations(parts: Parts, tree: Tree) -> bool:
 # ---- the model
 
 
-def _model(parts: Parts, tree: Tree, q: np.ndarray | None = None) -> Model:
+def _model(parts: Parts, tree: Tree, q: Array | None = None) -> Model:
     """q: where relations hold; None: relations are left out, but for cams."""
     builder = ModelBuilder(parts.name, gravity=parts.gravity)
     builder.add_body(GROUND, parent="world")
@@ -178,7 +179,7 @@ def _shape(step: Step) -> dict[str, Any]:
     return shape | {"axis": -shape["axis"]}
 
 
-def _relate(builder: ModelBuilder, parts: Parts, relation: Relation, q: np.ndarray | None) -> None:
+def _relate(builder: ModelBuilder, parts: Parts, relation: Relation, q: Array | None) -> None:
     if isinstance(relation, CamPart):
         builder.add_cam(relation.name, relation.follower, relation.cam, relation.lift)
     elif q is not None:
@@ -192,7 +193,7 @@ def _relate(builder: ModelBuilder, parts: Parts, relation: Relation, q: np.ndarr
 # ---- the state in which it is put together
 
 
-def _rough(parts: Parts, tree: Tree, model: Model) -> np.ndarray:
+def _rough(parts: Parts, tree: Tree, model: Model) -> Array:
     """Coordinates (nq,) from what was stated of joints, and of the places of bodies."""
     q = algorithms.neutral(model)
     reached: dict[str, Pose] = {GROUND: Pose.identity()}  # X_WB of the stated frames
@@ -231,7 +232,7 @@ def _stated(parts: Parts, tree: Tree, model: Model) -> list[int]:
     return [k for name in named for k in range(model.nv)[moved[name].v]]
 
 
-def _speeds(parts: Parts, tree: Tree, model: Model, q: np.ndarray) -> np.ndarray:
+def _speeds(parts: Parts, tree: Tree, model: Model, q: Array) -> Array:
     v = np.zeros(model.nv)
     held: list[int] = []
     names: list[str] = []
@@ -259,7 +260,7 @@ def _speeds(parts: Parts, tree: Tree, model: Model, q: np.ndarray) -> np.ndarray
     return assembly.moving(model, q, v, held, names, parts.what)
 
 
-def points_of(stated: dict[str, Pose], com: np.ndarray) -> dict[str, Pose]:
+def points_of(stated: dict[str, Pose], com: Array) -> dict[str, Pose]:
     """The named points of a body, with those that every body has."""
     return {ORIGIN: Pose.identity(), COM: Pose(np.eye(3), com)} | stated
 
@@ -275,7 +276,7 @@ def closure_of(joint: JointPart) -> Closure:
     return CLOSURES[KINDS[joint.kind].closure](joint.name, *ends, **shape)
 
 
-def bushing(parts: Parts, model: Model, q: np.ndarray, joint: JointPart, step: float | None) -> Bushing:
+def bushing(parts: Parts, model: Model, q: Array, joint: JointPart, step: float | None) -> Bushing:
     """The springs and dampers instead of a joint.
 
     A stiffness that is stated is that of rows in m, and per m² that of rows in rad. Without one every row gets
@@ -310,7 +311,7 @@ def bushing(parts: Parts, model: Model, q: np.ndarray, joint: JointPart, step: f
     )
 
 
-def _angular(closure: Closure) -> np.ndarray:
+def _angular(closure: Closure) -> Array:
     """Whether each row is an angle: shifts do not change it."""
     rng = np.random.default_rng(0)
     X = Pose(so3.exp(rng.uniform(-0.5, 0.5, 3)), rng.uniform(0.5, 1.0, 3))
@@ -318,7 +319,7 @@ def _angular(closure: Closure) -> np.ndarray:
     return np.all(np.abs(shifts) < 1e-12, axis=0)
 
 
-def _mobility(model: Model, q: np.ndarray, joint: JointPart, closure: Closure) -> np.ndarray:
+def _mobility(model: Model, q: Array, joint: JointPart, closure: Closure) -> Array:
     """How easily each row gives way: the diagonal of J M⁻¹ Jᵀ (n,)."""
     frames = [model.frame(end.name) for end in (joint.a, joint.b)]
     K, L = (algorithms.frame_pose(model, q, frame) for frame in frames)

@@ -15,6 +15,7 @@ from dalembert.sim.elements.base import Situation
 from dalembert.sim.failure import SimulationError
 from dalembert.sim.run.run import Event, Run
 from dalembert.sim.settings import Settings, each_of
+from dalembert.typing import Array
 
 from .elements import AxisForce
 from .graph import coordinate_joints
@@ -103,11 +104,11 @@ class ChangedRun:
     log: tuple[str, ...] = ()
 
     @property
-    def t(self) -> np.ndarray:
+    def t(self) -> Array:
         """All times (n,), counted from the beginning of the first run [s]; that of a change stands twice."""
         return np.concatenate([start + run.t for start, run in zip(self.starts, self.runs, strict=True)])
 
-    def path(self, point: str) -> np.ndarray:
+    def path(self, point: str) -> Array:
         """Positions (n, 3) of a point at all times, in the world [m]."""
         pairs = zip(self.robots, self.runs, strict=True)
         return np.concatenate([robot.pose(run.q, point)[:, :3, 3] for robot, run in pairs])
@@ -143,12 +144,12 @@ class Trigger(NamedTuple):
     beyond: whether it is due above zero as well; turns: whether the number jumps from π to −π elsewhere.
     """
 
-    number: Callable[[Any, np.ndarray, np.ndarray], Any]
+    number: Callable[[Any, Array, Array], Any]
     near: float
     beyond: bool
     turns: bool = False
 
-    def due(self, q: np.ndarray, v: np.ndarray, located: bool) -> bool:
+    def due(self, q: Array, v: Array, located: bool) -> bool:
         """Whether the change is due in a state; located: an event that was found there."""
         number = float(self.number(0.0, q, v))
         return (
@@ -357,7 +358,7 @@ def _trigger(robot: MechanismRobot, change: Change, friction: str) -> Trigger | 
         axis = tuple(joint.shape["axis"].tolist())
         measure = AxisForce("", joint.a.name, joint.b.name, axis, joint.kind != "prismatic", rest=value)
 
-        def off(t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+        def off(t: Any, q: Array, v: Array) -> Any:
             return measure.measured(Situation(robot.model, t, q, v, np.zeros(0), np.zeros(robot.nv)))[1]
 
         return Trigger(off, near, False, turns=measure.turning)
@@ -370,7 +371,7 @@ def _trigger(robot: MechanismRobot, change: Change, friction: str) -> Trigger | 
             f"{change.label}: a force cannot be watched beside dry friction, stops, or elements with own states"
         )
 
-    def load(t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+    def load(t: Any, q: Array, v: Array) -> Any:
         forces = system.multipliers(t, q, v, np.zeros(0))
         force = reaction(joint, mechanism, moment_of(system, [t], q, v, np.zeros(0), np.zeros(robot.nv), forces))[3:]
         return force @ force - limit * limit

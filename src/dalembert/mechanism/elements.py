@@ -17,6 +17,7 @@ from dalembert.model.closures import across
 from dalembert.sim.elements.base import Action, Element, Situation, above_zero, positive
 from dalembert.sim.elements.couplings import PointSpring, opposite_wrenches, relative_motion
 from dalembert.spatial import Pose
+from dalembert.typing import Array
 
 Vector = tuple[float, float, float]
 Law = float | Callable[..., Any]
@@ -29,7 +30,6 @@ class Named(Element):
     name: str
 
     def label(self) -> str:
-        """Its own name."""
         return self.name
 
 
@@ -56,16 +56,13 @@ class AxisForce(Named):
 
     @property
     def loses(self) -> bool:  # type: ignore[override]
-        """Only with damping."""
         return bool(self.damping != 0.0)
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """Only with an effort."""
         return callable(self.effort) or bool(self.effort != 0.0)
 
     def prepared(self, model: Model) -> Model:
-        """Checks names and numbers."""
         for name in (self.frame, self.other):
             model.frame(name)
         positive(self.label(), stiffness=self.stiffness, damping=self.damping)
@@ -99,7 +96,6 @@ class AxisForce(Named):
         return minimum(maximum(effort, -least), most)
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite torques or forces."""
         x, stretch, rate, X = self.measured(s)
         effort = self.drive(s, x, rate)
         along = (effort - self.stiffness * stretch - self.damping * rate) * np.array(self.axis)
@@ -108,7 +104,6 @@ class AxisForce(Named):
         return Action(wrenches=wrenches, lost=self.damping * rate * rate, given=effort * rate)
 
     def energy(self, s: Situation) -> Any:
-        """½ k (x − rest)²."""
         return 0.5 * self.stiffness * self.measured(s)[1] ** 2 if self.stiffness else 0.0
 
 
@@ -128,26 +123,21 @@ class Controller(AxisForce):
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """Always."""
         return True
 
     def prepared(self, model: Model) -> Model:
-        """Checks names and numbers."""
         positive(self.label(), kp=self.kp, kd=self.kd, ki=self.ki)
         if self.limit is not None:
             above_zero(self.label(), limit=self.limit)
         return super().prepared(model)
 
     def size(self, model: Model) -> int:
-        """The integral."""
         return 1 if self.ki else 0
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Nothing has been summed up."""
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         return np.zeros(self.size(model))
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite torques or forces."""
         x, _, rate, X = self.measured(s)
         error = (self.target(s.t) if callable(self.target) else self.target) - x
         if self.turning:
@@ -162,7 +152,6 @@ class Controller(AxisForce):
         return Action(wrenches=wrenches, rate=summed, given=effort * rate)
 
     def energy(self, s: Situation) -> Any:
-        """It stores nothing."""
         return 0.0
 
 
@@ -173,7 +162,6 @@ class NamedSpring(PointSpring):
     name: str = ""
 
     def label(self) -> str:
-        """Its own name."""
         return self.name
 
 
@@ -191,12 +179,11 @@ class LineForce(Named):
     gives = True
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frames."""
         for name in (self.frame, self.other):
             model.frame(name)
         return model
 
-    def measured(self, s: Situation) -> tuple[Any, Any, np.ndarray]:
+    def measured(self, s: Situation) -> tuple[Any, Any, Array]:
         """Length, its rate, direction (3,) from `frame` to `other` in the world."""
         ends = [s.model.frame(name) for name in (self.frame, self.other)]
         p, p2 = (frame_pose(s.model, s.q, frame).p for frame in ends)
@@ -213,12 +200,11 @@ class LineForce(Named):
         return self.effort(s.t, length, rate) if callable(self.effort) else self.effort
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite forces."""
         length, rate, direction = self.measured(s)
         push = self.push(s, length, rate)
         return Action(wrenches=self.loads(s, push * direction), given=push * rate)
 
-    def loads(self, s: Situation, force: np.ndarray) -> dict[int, np.ndarray]:
+    def loads(self, s: Situation, force: Array) -> dict[int, Array]:
         """Wrenches of a force (3,) in the world on `other`, and of the opposite one on `frame`."""
         ends = [s.model.frame(name) for name in (self.frame, self.other)]
         signed = zip(ends, (-force, force), strict=True)
@@ -240,14 +226,12 @@ class PointLoad(Named):
     gives = True
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frame and the axes."""
         model.frame(self.frame)
         if self.axes not in ("world", "frame"):
             raise DalembertError(f"{self.label()}: axes is {self.axes!r}, expected 'world' or 'frame'")
         return model
 
     def act(self, s: Situation) -> Action:
-        """The load at its point."""
         force, moment = (self._vector(s, key) for key in ("force", "moment"))
         frame = s.model.frame(self.frame)
         if self.axes == "frame":
@@ -257,7 +241,7 @@ class PointLoad(Named):
         loads = body_loads(s.model, s.q, [Load(frame, moment, force, NOTHING, "world")])
         return Action(wrenches=loads, given=moment @ V[:3] + force @ V[3:])
 
-    def _vector(self, s: Situation, key: str) -> np.ndarray:
+    def _vector(self, s: Situation, key: str) -> Array:
         law = getattr(self, key)
         if not callable(law):
             return np.array(law, float)

@@ -24,6 +24,7 @@ from dalembert.quantities.guards import function_call
 from dalembert.quantities.tangent import spread
 from dalembert.sim.elements import Action, Element, IndependentJoints
 from dalembert.sim.system.system import System
+from dalembert.typing import Array
 
 from .elements import AxisForce, LineForce
 
@@ -36,14 +37,14 @@ CONSISTENT = 1e-8  # share of the forces that may be left over
 class Efforts(NamedTuple):
     """tau (nu,) of the chosen actuators [N·m or N] in the order in which they were named, and multipliers (nc,)."""
 
-    tau: np.ndarray
-    multipliers: np.ndarray
+    tau: Array
+    multipliers: Array
 
     def __repr__(self) -> str:
         return one_line(self)
 
 
-def generalized(system: System, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+def generalized(system: System, q: Array, v: Array, z: Array) -> Array:
     """The generalised force (nv,) of all elements of a system at the time 0."""
     model = system.model
     acting = system.acting(0.0, q, system.layout.packed(v, z, np.zeros(system.layout.nm), np.zeros(0)), np.zeros(0))
@@ -52,7 +53,7 @@ def generalized(system: System, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> 
     return acting.forces - algorithms.rnea(weightless, q, still, still, acting.wrenches)
 
 
-def acting_alone(robot: MechanismRobot, where: str) -> tuple[System, np.ndarray]:
+def acting_alone(robot: MechanismRobot, where: str) -> tuple[System, Array]:
     """The system of the robot's elements, and their states; refuses elements that are more than forces of q and v."""
     system = System(robot.model, _forces(robot.elements), ledger=False)
     for element in system.elements:
@@ -84,7 +85,7 @@ def compiled_forces(robot: MechanismRobot) -> Any:
     model = robot.model
     system, z = acting_alone(robot, "linearize")
 
-    def compute(q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    def compute(q: Array, v: Array) -> dict[str, Array]:
         layout = system.layout
         e = layout.packed(v, z, np.zeros(layout.nm), np.zeros(0))
         moving_states_refused("linearize", robot, system.elements, system.acting(0.0, q, e, np.zeros(0)).actions)
@@ -119,7 +120,7 @@ def compiled_efforts(robot: MechanismRobot, actuators: Sequence[str]) -> Any:
     passive = System(model, others, ledger=False)
     z = np.concatenate([np.zeros(0), *(x.start(model, *robot.start) for x in others)])
 
-    def compute(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, Any]:
+    def compute(q: Array, v: Array, a: Array) -> dict[str, Any]:
         S = np.stack([_column(model, q, each) for each in chosen], axis=1)
         needed = algorithms.rnea(model, q, v, a) - generalized(passive, q, v, z)
         if model.closures:
@@ -166,7 +167,7 @@ def _unit(robot: MechanismRobot, name: str) -> Element | int:
     raise unknown("actuator", name, [*able, *single], f"efforts of mechanism {robot.name!r}")
 
 
-def _column(model: Model, q: np.ndarray, unit: Element | int) -> np.ndarray:
+def _column(model: Model, q: Array, unit: Element | int) -> Array:
     """The generalised force (nv,) of an effort of 1."""
     if isinstance(unit, int):
         return np.eye(model.nv)[unit]

@@ -20,6 +20,7 @@ from dalembert.math import maximum, minimum, where
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.sim.elements.base import Action, Situation, above_zero, positive
+from dalembert.typing import Array
 
 from .elements import LineForce
 
@@ -54,7 +55,6 @@ class Cylinder(LineForce):
     loses: ClassVar[bool] = True
 
     def prepared(self, model: Model) -> Model:
-        """Checks frames and numbers."""
         above_zero(self.label(), bore=self.bore, stroke=self.stroke, hose=self.hose, bulk=self.bulk)
         positive(self.label(), rod=self.rod, damping=self.damping)
         if not self.rod < self.bore:
@@ -96,10 +96,9 @@ class Cylinder(LineForce):
         return self._oil(self._out + commanded - s.z[0])
 
     def size(self, model: Model) -> int:
-        """The length at the start."""
         return 1
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         """The length that the flow asks for at the start: that of the cylinder, and what the preload compresses."""
         length = self.measured(Situation(model, 0.0, q, v, np.zeros(0), np.zeros(len(v))))[0]
         return np.array([length + self.preload / self.stiffness])
@@ -111,7 +110,6 @@ class Cylinder(LineForce):
         return s.z[0] + self.speed * minimum(s.t, self.closure), where(s.t < self.closure, self.speed, 0.0)
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite forces of the oil."""
         length, rate, direction = self.measured(s)
         commanded, speed = self._asked(s)
         slip = rate - speed
@@ -123,7 +121,6 @@ class Cylinder(LineForce):
         return Action(wrenches=loads, rate=np.zeros(1), given=given, lost=self.damping * slip * slip)
 
     def energy(self, s: Situation) -> Any:
-        """½ k (l − l asked for)²."""
         commanded = self._asked(s)[0]
         return 0.5 * self._spring(s, commanded)[0] * (self.measured(s)[0] - commanded) ** 2
 
@@ -154,7 +151,7 @@ def at_joint(robot: Robot, q: Any, cylinder: Cylinder, joint: str) -> AtJoint:
     return AtJoint(float(length), float(lever), cylinder.stiffness * square, cylinder.damping * square, rate)
 
 
-def unit_motion(model: Model, q: np.ndarray, joint: str) -> np.ndarray:
+def unit_motion(model: Model, q: Array, joint: str) -> Array:
     """The velocity (nv,) with that joint at speed 1 and all loops closed, of least size."""
     body = model.joint(joint)
     if body.joint.nv != 1:

@@ -14,6 +14,7 @@ from dalembert.math import atan2
 from dalembert.model.closures import CLOSURES, across
 from dalembert.model.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from dalembert.spatial import Inertia, Pose, so3
+from dalembert.typing import Array
 
 Z, X = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
 
@@ -52,7 +53,7 @@ KINDS: dict[str, JointKind] = {
 COUNTED = ("revolute", "prismatic", "screw")  # kinds with one coordinate
 
 
-def coordinates(kind: str, shape: dict[str, Any], X_KL: Pose) -> np.ndarray:
+def coordinates(kind: str, shape: dict[str, Any], X_KL: Pose) -> Array:
     """Coordinates (nq,) of a joint in a tree that bring the frame of its body nearest to X_KL, seen from the parent."""
     p, R = X_KL.p, X_KL.R
     if kind == "fixed":
@@ -76,13 +77,13 @@ def coordinates(kind: str, shape: dict[str, Any], X_KL: Pose) -> np.ndarray:
     return np.array([angle])
 
 
-def turn(axis: np.ndarray, R: np.ndarray) -> Any:
+def turn(axis: Array, R: Array) -> Any:
     """The angle [rad] about `axis` of a rotation that leaves it nearly where it is."""
     t, s = across(axis)
     return atan2(s @ (R @ t) - t @ (R @ s), t @ (R @ t) + s @ (R @ s))
 
 
-def _universal(axis: np.ndarray, axis2: np.ndarray, R: np.ndarray) -> np.ndarray:
+def _universal(axis: Array, axis2: Array, R: Array) -> Array:
     best = np.zeros(2)
     for _ in range(20):  # Gauss-Newton on the rotation that is missing
         reached = so3.about_axis(axis, best[0]) @ so3.about_axis(axis2, best[1])
@@ -95,14 +96,14 @@ def _universal(axis: np.ndarray, axis2: np.ndarray, R: np.ndarray) -> np.ndarray
     return best
 
 
-def _planar_axes(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _planar_axes(axis: Array) -> tuple[Array, Array]:
     following = np.eye(3)[(np.argmax(np.abs(axis)) + 1) % 3]
     x = following - (following @ axis) * axis
     x = x / np.linalg.norm(x)
     return x, np.cross(axis, x)
 
 
-def unit(value: Any, where: str, what: str) -> np.ndarray:
+def unit(value: Any, where: str, what: str) -> Array:
     """A direction of length 1."""
     direction = numbers(value, where, what)
     size = float(np.linalg.norm(direction))
@@ -112,7 +113,7 @@ def unit(value: Any, where: str, what: str) -> np.ndarray:
     return np.where(np.abs(direction) < 1e-15, 0.0, direction)
 
 
-def numbers(value: Any, where: str, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
+def numbers(value: Any, where: str, what: str, shape: tuple[int, ...] = (3,)) -> Array:
     """Finite numbers of that shape; two numbers are a point or direction of the x-y plane."""
     try:
         array = np.array(value, float)
@@ -142,8 +143,8 @@ class BodyPart:
     inertia: Inertia
     points: dict[str, Pose] = field(default_factory=dict)  # X_BP of each named point
     pose: Pose | None = None
-    velocity: np.ndarray | None = None
-    spin: np.ndarray | None = None
+    velocity: Array | None = None
+    spin: Array | None = None
 
 
 class End(NamedTuple):
@@ -200,7 +201,7 @@ class CamPart:
     name: str
     cam: str
     follower: str
-    lift: np.ndarray
+    lift: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +228,7 @@ SYMMETRIC = 1e-9  # share of an inertia tensor by which its halves may differ
 SAMPLES = 360  # at which a cam's profile that is a function is taken
 
 
-def inertia_stated(value: Any, where: str) -> np.ndarray:
+def inertia_stated(value: Any, where: str) -> Array:
     """(3, 3) about the centre of mass."""
     if value is None:
         return np.zeros((3, 3))
@@ -280,7 +281,7 @@ def shape_stated(kind: str, sizes: dict[str, Any], where: str) -> Shape:
     return make(*(x if x.ndim else float(x) for x in lengths))
 
 
-def lift_stated(lift: Any, where: str) -> np.ndarray:
+def lift_stated(lift: Any, where: str) -> Array:
     """The lift at equal parts of a turn, the last one left out: it is the first again."""
     if callable(lift):
         angles = np.linspace(0.0, 2.0 * np.pi, SAMPLES + 1)

@@ -17,6 +17,7 @@ from dalembert.robot import Robot
 from dalembert.sim.elements import Element, IndependentJoints
 from dalembert.sim.failure import part_completed
 from dalembert.sim.settings import Settings
+from dalembert.typing import Array
 
 from .assembly import free_motions
 from .elements import AxisForce
@@ -49,7 +50,7 @@ class MechanismRobot(Robot):
         mechanism: Mechanism,
         coordinates: str,
         elements: Sequence[Element],
-        start: tuple[np.ndarray, np.ndarray],
+        start: tuple[Array, Array],
     ) -> None:
         super().__init__(model, import_log)
         self.mechanism, self.coordinates, self.elements = mechanism, coordinates, tuple(elements)
@@ -101,7 +102,7 @@ class MechanismRobot(Robot):
     def _element_forces(self) -> Any:
         return compiled_forces(self)
 
-    def element_forces(self, q: Any, v: Any = None) -> np.ndarray:
+    def element_forces(self, q: Any, v: Any = None) -> Array:
         """Generalised force (…, nv) of all elements at q (…, nq), v (…, nv; default at rest) [N·m or N].
 
         As at the time 0 of a run that begins in `start`. What `linearize`, `modes` and `equilibrium` take is this.
@@ -123,7 +124,7 @@ class MechanismRobot(Robot):
             self._efforts[names] = compiled_efforts(self, names)
         return efforts(self, self._efforts[names], q, v, a, names)
 
-    def eigenvalues(self, q: Any, v: Any) -> np.ndarray:
+    def eigenvalues(self, q: Any, v: Any) -> Array:
         """λ (m,) [1/s] of small deviations from a steady motion through q (nq,), v (nv,), least stable first.
 
         Elements act as in `linearize`, and joints and wheels hold what they hold: deviations that they allow are looked

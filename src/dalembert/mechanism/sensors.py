@@ -17,6 +17,7 @@ from dalembert.sim.elements.couplings import Bushing
 from dalembert.sim.elements.friction import with_friction
 from dalembert.sim.system.system import System
 from dalembert.spatial import cross
+from dalembert.typing import Array
 
 from .elements import AxisForce
 from .parts import GROUND, ORIGIN, JointPart
@@ -64,11 +65,11 @@ class Moment(NamedTuple):
     """One state of a run with all that acts: accelerations a (nv,), wrenches by body, multipliers of closures (nc,)."""
 
     s: Situation
-    a: np.ndarray
+    a: Array
     elements: tuple[Element, ...]
     actions: list[Action]
-    wrenches: dict[int, np.ndarray]
-    multipliers: np.ndarray
+    wrenches: dict[int, Array]
+    multipliers: Array
 
 
 def check_beside_contact(mechanism: Mechanism) -> None:
@@ -83,7 +84,7 @@ def check_beside_contact(mechanism: Mechanism) -> None:
 
 def readings(
     mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
-) -> dict[str, np.ndarray]:
+) -> dict[str, Array]:
     """Sensor → readings (n,) or (n, 3) at the times of the run."""
     touching = [sensor for sensor in mechanism.sensors.values() if SENSORS[sensor.kind].target == "touching"]
     others = [sensor for sensor in mechanism.sensors.values() if sensor not in touching]
@@ -92,7 +93,7 @@ def readings(
     return {name: values[name] for name in mechanism.sensors}
 
 
-def _touch(sensor: Sensor, mechanism: Mechanism, model: Model, contacts: Contacts | None) -> np.ndarray:
+def _touch(sensor: Sensor, mechanism: Mechanism, model: Model, contacts: Contacts | None) -> Array:
     """The sum of all contact forces on a body (n, 3) in the world, or the least gap of its contacts (n,)."""
     if contacts is None:
         raise DalembertError(
@@ -108,7 +109,7 @@ def _touch(sensor: Sensor, mechanism: Mechanism, model: Model, contacts: Contact
 
 def _computed(
     sensors: list[Sensor], mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
-) -> dict[str, np.ndarray]:
+) -> dict[str, Array]:
     """Readings that follow from the states of a run."""
     system = system_of(model, elements, friction)
     model = system.model
@@ -119,7 +120,7 @@ def _computed(
     recorded = {"t": run.t[:, None], "q": run.q, "v": run.v, "z": run.states, "tau": run.tau, "forces": run.multipliers}
     used = {name: size for name, size in sizes.items() if size}
 
-    def compute(*inputs: np.ndarray) -> np.ndarray:
+    def compute(*inputs: Array) -> Array:
         named = {name: np.zeros(0) for name in sizes} | dict(zip(used, inputs, strict=True))
         moment = moment_of(system, **named)
         return np.concatenate([np.atleast_1d(_reading(sensor, mechanism, moment)) for sensor in sensors])
@@ -143,7 +144,7 @@ def moment_of(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: 
     seen = system.situations(t[0], q, v, z, tau)
     actions = [element.act(s) for element, s in zip(system.elements, seen, strict=True)]
     total = np.array(tau, object)
-    wrenches: dict[int, np.ndarray] = {}
+    wrenches: dict[int, Array] = {}
     for action in actions:
         for index, force in action.tau.items():
             total[model.bodies[index].v] = total[model.bodies[index].v] + force
@@ -187,7 +188,7 @@ def _coordinate(joint: JointPart, moment: Moment) -> tuple[Any, Any]:
     return x, rate
 
 
-def reaction(joint: JointPart, mechanism: Mechanism, moment: Moment) -> np.ndarray:
+def reaction(joint: JointPart, mechanism: Mechanism, moment: Moment) -> Array:
     """[τ; f] (6,) of a joint on its body b, in the world, at its point b."""
     s, model = moment.s, moment.s.model
     X_a, X_b = (algorithms.frame_pose(model, s.q, model.frame(end.name)) for end in (joint.a, joint.b))

@@ -14,6 +14,7 @@ from dalembert.math.tolerances import CLOSED
 from dalembert.model import Model
 from dalembert.notebook import figure
 from dalembert.robot import Robot
+from dalembert.typing import Array
 
 ITERATIONS = 30
 SHORTEST = 1e-6  # share of the distance between two values below which a step is not halved again
@@ -29,7 +30,7 @@ class Balance:
     shaking force without and with them, at an input speed of 1 rad/s [N].
     """
 
-    moments: dict[str, np.ndarray]
+    moments: dict[str, Array]
     before: float
     after: float
 
@@ -44,31 +45,31 @@ class Sweep:
 
     robot: Robot
     joint: str
-    values: np.ndarray
-    q: np.ndarray
-    slopes: np.ndarray
-    curvatures: np.ndarray
+    values: Array
+    q: Array
+    slopes: Array
+    curvatures: Array
     singular: tuple[float, ...]
 
-    def path(self, point: str) -> np.ndarray:
+    def path(self, point: str) -> Array:
         """Positions (n, 3) of a frame's origin in the world: a coupler curve [m]."""
         return self.robot.pose(self.q, point)[:, :3, 3]
 
-    def velocity(self, point: str, rate: float = 1.0) -> np.ndarray:
+    def velocity(self, point: str, rate: float = 1.0) -> Array:
         """Velocities (n, 3) of a frame's origin while the joint moves at a constant rate [m/s]."""
         return self.robot.velocity(self.q, rate * self.slopes, point)[:, 3:]
 
-    def acceleration(self, point: str, rate: float = 1.0) -> np.ndarray:
+    def acceleration(self, point: str, rate: float = 1.0) -> Array:
         """Accelerations (n, 3) of a frame's origin while the joint moves at a constant rate [m/s²]."""
         return self.robot.acceleration(self.q, rate * self.slopes, rate**2 * self.curvatures, point)[:, 3:]
 
-    def angle(self, first: str, corner: str, second: str) -> np.ndarray:
+    def angle(self, first: str, corner: str, second: str) -> Array:
         """The angle (n,) at `corner` between the lines to two other points, 0 to π [rad]."""
         a, b = (self.path(end) - self.path(corner) for end in (first, second))
         cosine = np.sum(a * b, axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
         return np.arccos(np.clip(cosine, -1.0, 1.0))
 
-    def transmission_angle(self, first: str, corner: str, second: str) -> np.ndarray:
+    def transmission_angle(self, first: str, corner: str, second: str) -> Array:
         """How well the coupler, from `first` to `corner`, turns the follower, from `corner` to `second` [rad].
 
         π/2 is best, 0 a dead point; below about 0.7 a linkage runs badly.
@@ -92,7 +93,7 @@ class Sweep:
             points.append(float(x))
         return points
 
-    def shaking(self, rate: float = 1.0) -> np.ndarray:
+    def shaking(self, rate: float = 1.0) -> Array:
         """[moment about the world's origin; force] (n, 6) of the moving masses on the ground at a constant rate."""
         v, a = rate * self.slopes, rate**2 * self.curvatures
         change = self.robot.centroidal_momentum_rate(self.q, v, a)
@@ -115,7 +116,7 @@ class Sweep:
         sizes = [float(np.max(np.linalg.norm(x, axis=1))) for x in (force, left)]
         return Balance({body: best[3 * k : 3 * k + 3] for k, body in enumerate(bodies)}, *sizes)
 
-    def _turning(self, body: str, arm: np.ndarray) -> np.ndarray:
+    def _turning(self, body: str, arm: Array) -> Array:
         """Second derivative (n, 3) in the input of a constant arm (3,) along the body's axes."""
         at, end = (
             self.robot.acceleration(self.q, self.slopes, self.curvatures, body, point=tuple(point))[:, 3:]
@@ -172,7 +173,7 @@ def sweep(robot: Robot, joint: str, values: Any, start: Any = None) -> Sweep:
     stated = getattr(robot, "start", (algorithms.neutral(model),))[0] if start is None else np.asarray(start, float)
     walk = _Walk(model, body.v.start, body.q.start)
     q = walk.reach(walk.closed_at(stated), grid[0])
-    rows: list[tuple[np.ndarray, ...]] = []
+    rows: list[tuple[Array, ...]] = []
     singular: list[float] = []
     for value in grid:
         q = walk.reach(q, value)
@@ -190,16 +191,16 @@ class _Walk:
     def __init__(self, model: Model, freedom: int, coordinate: int) -> None:
         self.model, self.freedom, self.coordinate = model, freedom, coordinate
         self.others = np.setdiff1d(np.arange(model.nv), [freedom])
-        self.direction: np.ndarray | None = None  # the last slope, for positions that have none of their own
+        self.direction: Array | None = None  # the last slope, for positions that have none of their own
 
-    def closed_at(self, q: np.ndarray) -> np.ndarray:
+    def closed_at(self, q: Array) -> Array:
         """q with all loops closed, the joint held."""
         closed = self._corrected(q)
         if closed is None:
             raise DalembertError(f"sweep: no closed position of robot {self.model.name!r} near its start: give start=…")
         return closed
 
-    def reach(self, q: np.ndarray, value: float) -> np.ndarray:
+    def reach(self, q: Array, value: float) -> Array:
         """The position with the joint at `value`, in steps that stay on the branch."""
         left = value - q[self.coordinate]
         step, whole = left, abs(left)
@@ -221,7 +222,7 @@ class _Walk:
             left = 0.0 if abs(left) < 1e-12 * max(1.0, abs(value)) else left
         return q
 
-    def _step(self, q: np.ndarray, step: float) -> np.ndarray | None:
+    def _step(self, q: Array, step: float) -> Array | None:
         slope, _, _ = self.slopes(q)
         shift = step * slope
         if np.max(np.abs(shift)) > 0.3:  # [rad, m]
@@ -236,7 +237,7 @@ class _Walk:
         self.direction = slope
         return position
 
-    def _corrected(self, q: np.ndarray) -> np.ndarray | None:
+    def _corrected(self, q: Array) -> Array | None:
         still = np.zeros(self.model.nv)
         for _ in range(ITERATIONS):
             rows = algorithms.constraints(self.model, q, still)
@@ -249,7 +250,7 @@ class _Walk:
             q = algorithms.integrate(self.model, q, change)
         return None
 
-    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    def slopes(self, q: Array) -> tuple[Array, Array, float]:
         """dq/dx and d²q/dx² (nv,), and the least singular value that counts beside the largest one.
 
         Where branches meet, of all slopes that keep the loops closed the one nearest to the last.

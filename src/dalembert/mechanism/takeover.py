@@ -15,6 +15,7 @@ from dalembert.sim.elements.base import Action, Situation
 from dalembert.sim.run.run import EnergyLedger, Run
 from dalembert.sim.system.constraints import Constraint
 from dalembert.spatial import Pose
+from dalembert.typing import Array
 
 from .parts import GROUND, ORIGIN
 from .robot import MechanismRobot
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .definition import Mechanism
 
 
-def changed(mechanism: Mechanism, robot: MechanismRobot, q: np.ndarray, change: Change) -> Mechanism:
+def changed(mechanism: Mechanism, robot: MechanismRobot, q: Array, change: Change) -> Mechanism:
     """The mechanism after a change, its bodies where they are at q (nq,), its joints counting on."""
     following = copy.copy(mechanism)
     counted = {body.joint.name: float(q[body.q][0]) for body in robot.model.bodies if body.joint.nq == 1}
@@ -57,13 +58,13 @@ def changed(mechanism: Mechanism, robot: MechanismRobot, q: np.ndarray, change: 
     return following
 
 
-def _place(robot: MechanismRobot, q: np.ndarray, name: str) -> Pose | None:
+def _place(robot: MechanismRobot, q: Array, name: str) -> Pose | None:
     return None if name == GROUND else Pose.from_matrix(robot.pose(q, f"{name}.{ORIGIN}"))
 
 
 def taken_over(
-    mechanism: Mechanism, robot: MechanismRobot, q: np.ndarray, v: np.ndarray, coordinates: str, step: float | None
-) -> tuple[MechanismRobot, np.ndarray, np.ndarray]:
+    mechanism: Mechanism, robot: MechanismRobot, q: Array, v: Array, coordinates: str, step: float | None
+) -> tuple[MechanismRobot, Array, Array]:
     """The robot after a change, its position, and the velocity nearest to that before in the metric of the masses."""
     following = mechanism.build(coordinates, step=step)
     q1 = following.start[0]
@@ -87,7 +88,7 @@ def taken_over(
     return following, q1, kept
 
 
-def _rates(robot: MechanismRobot, following: MechanismRobot, v: np.ndarray) -> np.ndarray:
+def _rates(robot: MechanismRobot, following: MechanismRobot, v: Array) -> Array:
     """The velocities (nv,) before a change, of joints that are still there; 0 for others."""
     before = {body.joint.name: v[body.v] for body in robot.model.bodies}
     rates = np.zeros(following.nv)
@@ -97,7 +98,7 @@ def _rates(robot: MechanismRobot, following: MechanismRobot, v: np.ndarray) -> n
     return rates
 
 
-def _allowed(robot: MechanismRobot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _allowed(robot: MechanismRobot, q: Array) -> tuple[Array, Array]:
     """A velocity (nv,) that keeps loops closed and wheels rolling, and the directions (nv, k) in which it is free."""
     system = system_of(robot.model, robot.elements)
     still = np.zeros(robot.nv)
@@ -109,7 +110,7 @@ def _allowed(robot: MechanismRobot, q: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.linalg.pinv(J) @ np.asarray(rows.surface, float), Vt[int(np.sum(s > RANK * s[0])) :].T
 
 
-def energies(robot: MechanismRobot, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+def energies(robot: MechanismRobot, q: Array, v: Array) -> tuple[float, float]:
     """Kinetic energy, and energy stored in elements [J]."""
     stored = sum(float(_stored(element, robot, q, v)) for element in robot.elements)
     return float(robot.kinetic_energy(q, v)), stored
@@ -124,32 +125,25 @@ class Later(Element):
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """Whether the element can put in energy."""
         return bool(self.element.gives)
 
     @property
     def loses(self) -> bool:  # type: ignore[override]
-        """Whether the element can turn energy into heat."""
         return bool(self.element.loses)
 
     def label(self) -> str:
-        """Name of the element."""
         return str(self.element.label())
 
     def prepared(self, model: Model) -> Model:
-        """The model with what the element adds to it."""
         return self.element.prepared(model)
 
     def act(self, s: Situation) -> Action:
-        """Forces and powers at the element's own time."""
         return self.element.act(self._shifted(s))
 
     def energy(self, s: Situation) -> Any:
-        """Energy stored at the element's own time [J]."""
         return self.element.energy(self._shifted(s))
 
     def constraints(self, model: Model) -> tuple[Constraint, ...]:
-        """Conditions that the element keeps, at its own time."""
 
         def shifted(kept: Constraint) -> Constraint:
             return replace(kept, rows=lambda s: kept.rows(self._shifted(s)))
@@ -157,7 +151,6 @@ class Later(Element):
         return tuple(shifted(constraint) for constraint in self.element.constraints(model))
 
     def gaps(self, s: Situation) -> list[Any]:
-        """Numbers that are positive until something happens, at the element's own time."""
         return self.element.gaps(self._shifted(s))
 
     def _shifted(self, s: Situation) -> Situation:
@@ -170,12 +163,12 @@ def later(element: Element, t: float) -> Element:
     return Later(element, t) if timed or not type(element).__module__.startswith("dalembert.") else element
 
 
-def _stored(element: Element, robot: MechanismRobot, q: np.ndarray, v: np.ndarray) -> Any:
+def _stored(element: Element, robot: MechanismRobot, q: Array, v: Array) -> Any:
     z = element.start(robot.model, q, v)
     return element.energy(Situation(robot.model, 0.0, q, v, z, np.zeros(robot.nv)))
 
 
-def standing(robot: MechanismRobot, q: np.ndarray, duration: float, integrator: str) -> Run:
+def standing(robot: MechanismRobot, q: Array, duration: float, integrator: str) -> Run:
     """The run of a robot without freedoms, which stands where it is for `duration` [s]."""
     states, none = np.zeros((2, 0)), np.zeros(2)
     stored = energies(robot, q, np.zeros(0))[1]

@@ -21,10 +21,11 @@ from dalembert.math.tolerances import RANK
 from dalembert.model import Model
 from dalembert.quantities.guards import function_call
 from dalembert.quantities.tangent import spread
-from dalembert.sim.elements.base import Action, Situation, above_zero
+from dalembert.sim.elements.base import Situation, above_zero
 from dalembert.sim.system.constraints import Constraint, Rows
 from dalembert.sim.system.system import System
 from dalembert.spatial import cross, so3
+from dalembert.typing import Array
 
 from .elements import Named, Vector
 
@@ -51,18 +52,12 @@ class Wheel(Named):
     level: float = 0.0
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frame and the radius."""
         model.frame(self.frame)
         above_zero(self.label(), radius=self.radius)
         return model
 
     def constraints(self, model: Model) -> tuple[Constraint, ...]:
-        """The material point at the ground is at rest."""
         return (Constraint(self.name, 3, self._rows),)
-
-    def act(self, s: Situation) -> Action:
-        """No force of its own: that of the ground follows from the motion."""
-        return Action()
 
     def _rows(self, s: Situation) -> Rows:
         """Along two directions of the ground, and its normal."""
@@ -85,13 +80,13 @@ class Wheel(Named):
         return Rows(np.array([0.0 * height, 0.0 * height, height]), along @ point, along @ bias, NOTHING)
 
 
-def _across(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _across(n: Array) -> tuple[Array, Array]:
     t = np.cross(np.eye(3)[np.argmin(np.abs(n))], n)
     t = t / np.linalg.norm(t)
     return t, np.cross(n, t)
 
 
-def eigenvalues(robot: MechanismRobot, slopes: Any, q: Any, v: Any) -> np.ndarray:
+def eigenvalues(robot: MechanismRobot, slopes: Any, q: Any, v: Any) -> Array:
     """λ [1/s] of small deviations from a steady motion, largest real part first; see `MechanismRobot.eigenvalues`.
 
     slopes: of `compiled_slopes`.
@@ -133,7 +128,7 @@ def compiled_slopes(robot: MechanismRobot) -> Any:
     z = np.concatenate([np.zeros(0), *(x.start(model, *robot.start) for x in system.elements)])
     count = system.permanent_count
 
-    def compute(q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+    def compute(q: Array, v: Array) -> dict[str, Any]:
         e = system.layout.packed(v, z, np.zeros(system.layout.nm), np.zeros(0))
         acting = system.applied(0.0, q, e, np.zeros(0))
         moving_states_refused("eigenvalues", robot, system.elements, acting.actions)
@@ -148,7 +143,7 @@ def compiled_slopes(robot: MechanismRobot) -> Any:
     return function_call(model, "eigenvalues", {"q": model.nq, "v": model.nv}, compute)
 
 
-def check_rolling(model: Model, wheels: Iterable[Wheel], q: np.ndarray, v: np.ndarray, what: str) -> None:
+def check_rolling(model: Model, wheels: Iterable[Wheel], q: Array, v: Array, what: str) -> None:
     """Refuse a start in which wheels do not touch the ground, or slip."""
     for wheel in wheels:
         rows = wheel._rows(Situation(wheel.prepared(model), 0.0, q, v, np.zeros(0), np.zeros(model.nv)))
@@ -165,7 +160,7 @@ def check_rolling(model: Model, wheels: Iterable[Wheel], q: np.ndarray, v: np.nd
             )
 
 
-def _null_space(J: np.ndarray, n: int) -> np.ndarray:
+def _null_space(J: Array, n: int) -> Array:
     """Orthonormal columns (n, m) with J x = 0."""
     if not len(J):
         return np.eye(n)

@@ -21,6 +21,7 @@ from dalembert.math import branch, logical_and, logical_not, logical_or, maximum
 from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
+from dalembert.typing import Array
 
 POINTS = 8  # corners of what a rectangle and a parallelogram have in common
 SLACK = 1e-13  # of all half sizes: boxes this much farther apart than they reach still touch
@@ -39,7 +40,7 @@ class Faces(NamedTuple):
 
     separation: Any
     second: Any
-    unit: np.ndarray
+    unit: Array
 
 
 class Edges(NamedTuple):
@@ -50,23 +51,23 @@ class Edges(NamedTuple):
 
     separation: Any
     found: Any
-    axis: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    axis: Array
+    first: Array
+    second: Array
 
 
 class Placed(NamedTuple):
     """Two boxes: half sizes a and b, the second one's axes R and middle p_b in axes of the first, and the first's p_a
     in those of the second."""
 
-    a: np.ndarray
-    b: np.ndarray
-    R: np.ndarray
-    p_b: np.ndarray
-    p_a: np.ndarray
+    a: Array
+    b: Array
+    R: Array
+    p_b: Array
+    p_a: Array
 
 
-def box_box(a: np.ndarray, X_a: Pose, b: np.ndarray, X_b: Pose, reach: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+def box_box(a: Array, X_a: Pose, b: Array, X_b: Pose, reach: Any) -> list[tuple[Any, Array, Array]]:
     """Distance, position and normal of 8 points of boxes with half sizes a and b; those that do not exist are far away.
 
     reach [m]: margin and gap; boxes that are farther apart do not touch.
@@ -94,7 +95,7 @@ def box_box(a: np.ndarray, X_a: Pose, b: np.ndarray, X_b: Pose, reach: Any) -> l
     return [(*row, found["normal"]) for row in zip(found["distance"], found["position"], strict=True)]
 
 
-def product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+def product(M: Array, x: Array) -> Array:
     """M x, each sum from the left: where two things are equally near, rounding decides which one MuJoCo takes."""
     return np.array([dot(row, x) for row in M])
 
@@ -138,7 +139,7 @@ def _is_of_face(boxes: Placed, faces: Faces, edges: Edges) -> Any:
     return logical_and(absolute(dot(edges.axis, normal)) > ALONG, edges.separation < enough)
 
 
-def _edge_point(boxes: Placed, edges: Edges) -> tuple[Any, np.ndarray, np.ndarray]:
+def _edge_point(boxes: Placed, edges: Edges) -> tuple[Any, Array, Array]:
     """Distance, position and normal, in axes of the first box: halfway between the nearest points of two edges.
 
     Where the normal is about that of a face, two edges of that face are equally far along it: the nearest pair counts.
@@ -160,7 +161,7 @@ def _edge_point(boxes: Placed, edges: Edges) -> tuple[Any, np.ndarray, np.ndarra
     return dot(on_b - on_a, n), 0.5 * (on_a + on_b), n
 
 
-def turned(unit: np.ndarray, x: np.ndarray) -> np.ndarray:
+def turned(unit: Array, x: Array) -> Array:
     """x in turned axes, the third of which is that of the unit vector."""
     turned = [np.roll(x, -k - 1) for k in range(3)]
     return where(unit[0] > 0.5, turned[0], where(unit[1] > 0.5, turned[1], turned[2]))
@@ -184,7 +185,7 @@ def _face_points(boxes: Placed, faces: Faces, X_a: Pose, X_b: Pose) -> dict[str,
     return {"distance": rows[:, 2], "position": np.array(position), "normal": normal}
 
 
-def _parallelogram(half: np.ndarray, other: np.ndarray, p: np.ndarray, r: np.ndarray) -> Any:
+def _parallelogram(half: Array, other: Array, p: Array, r: Array) -> Any:
     """Corners (4, 3) in turn, from the middle of the reference, and the edges u and w that join them.
 
     The face of a box with half sizes `other`, middle p and axes r that looks most at the reference.
@@ -199,7 +200,7 @@ def _parallelogram(half: np.ndarray, other: np.ndarray, p: np.ndarray, r: np.nda
     return [centre + x * u + y * w for x, y in CORNERS], 2.0 * u, 2.0 * w
 
 
-def _common(half: np.ndarray, corners: list[np.ndarray], u: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _common(half: Array, corners: list[Array], u: Array, w: Array) -> Array:
     """(8, 3): the corners of what the rectangle and the parallelogram have in common; those that are far do not exist.
 
     Each lies on an edge of the parallelogram, where that enters or leaves the rectangle, or is one of the rectangle's.
@@ -227,7 +228,7 @@ def _common(half: np.ndarray, corners: list[np.ndarray], u: np.ndarray, w: np.nd
     return visit(keep, items, np.tile([0.0, 0.0, FAR], (POINTS, 1)), everything, {"count": 0.0})["table"]
 
 
-def _cut(half: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+def _cut(half: Array, start: Array, end: Array) -> tuple[Any, Array, Array]:
     """Condition that part of an edge is in the rectangle, and the ends (3,) of that part: sides cut in turn.
 
     Where it lies along a side but for rounding, it may be cut anywhere, as MuJoCo's is: hence this order.

@@ -26,6 +26,7 @@ from dalembert.model.geometry import Surface
 from dalembert.model.mujoco import HeightMap, Mujoco
 from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from dalembert.spatial import Pose
+from dalembert.typing import Array
 
 from .convex import POINTS
 from .heights import MOST_POINTS, Field
@@ -36,12 +37,12 @@ from .polygons import CORNERS, MOST_VERTICES
 class Mobility(NamedTuple):
     """Inverse masses in the first state q (nq,): freedoms (nv,); links: name → (linear [1/kg], angular [1/(kg·m²)])."""
 
-    q: np.ndarray
-    inverse: np.ndarray  # M⁻¹ (nv, nv)
-    freedoms: np.ndarray
+    q: Array
+    inverse: Array  # M⁻¹ (nv, nv)
+    freedoms: Array
     links: dict[str, tuple[float, float]]
 
-    def along(self, J: np.ndarray) -> float:
+    def along(self, J: Array) -> float:
         """J M⁻¹ Jᵀ of one row (nv,) in the first state."""
         return float(J @ self.inverse @ J)
 
@@ -65,7 +66,7 @@ def mobility(model: Model) -> Mobility:
     return Mobility(q, inverse, freedoms, links)
 
 
-def reference(model: Model) -> np.ndarray:
+def reference(model: Model) -> Array:
     """The first state of the file (nq,), or the neutral one."""
     q = neutral(model)
     for body in model.independent:
@@ -75,7 +76,7 @@ def reference(model: Model) -> np.ndarray:
     return q
 
 
-def _centre(part: Part) -> np.ndarray:
+def _centre(part: Part) -> Array:
     """The centre of mass of a link (3,), in its body; the origin of one without mass."""
     mass = part.inertia.mass
     return part.placement.point(part.inertia.com if mass else np.zeros(3))

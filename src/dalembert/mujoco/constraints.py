@@ -18,6 +18,7 @@ from dalembert.linear import factor, sparse_product
 from dalembert.math import where
 from dalembert.model import Model
 from dalembert.model.mujoco import HeightMap, Mujoco
+from dalembert.typing import Array
 
 from .candidates import MujocoPatch, mobility, mujoco_candidates
 from .gathering import SLOTS, MujocoGathering, Slots
@@ -38,18 +39,18 @@ class Touching(NamedTuple):
     velocity (k, 3): of the first body past the second [m/s]; force (k, 3) on the first body, in world axes [N].
     """
 
-    gap: np.ndarray
-    position: np.ndarray
-    normal: np.ndarray
-    velocity: np.ndarray
-    force: np.ndarray
+    gap: Array
+    position: Array
+    normal: Array
+    velocity: Array
+    force: Array
 
 
 class _Contacts(NamedTuple):
     """Contacts one by one: their points, their velocities as rows (3, nv) along world axes, and their constraints."""
 
     points: list[Point]
-    motions: list[np.ndarray]
+    motions: list[Array]
     blocks: list[Block]
 
 
@@ -101,9 +102,7 @@ class MujocoConstraints:
         """Return all pairs of shapes, by kind."""
         return MujocoGathering(model, self.patches)
 
-    def balance(
-        self, model: Model, q: np.ndarray, v: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
-    ) -> Solution:
+    def balance(self, model: Model, q: Array, v: Array, forces: Array, wrenches: dict[int, Array]) -> Solution:
         """Accelerations and forces at q (nq,), v (nv,) under other forces (nv,) and wrenches on bodies."""
         if not self.gathers:
             return self._solved(model, q, v, forces, wrenches, self._contacts(model, q, v).blocks)
@@ -111,8 +110,8 @@ class MujocoConstraints:
         return self._gathered(gathering, gathering.slots(X), Motions(model, X, q), q, v, forces, wrenches)
 
     def touching(
-        self, model: Model, q: np.ndarray, v: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
-    ) -> tuple[np.ndarray, Touching]:
+        self, model: Model, q: Array, v: Array, forces: Array, wrenches: dict[int, Array]
+    ) -> tuple[Array, Touching]:
         """Return accelerations (nv,), and all points that may touch."""
         if not self.gathers:
             contacts = self._contacts(model, q, v)
@@ -132,7 +131,7 @@ class MujocoConstraints:
         force = gathering.by_point(slots, solution.contacts[:, :3])
         return solution.a, Touching(gap, position, normal, velocity, force)
 
-    def inverse(self, model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse(self, model: Model, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the other forces (nv,) under which the accelerations are a (nv,), and contact forces (k, 3)."""
         others = [block for each in self.soft for block in each.blocks(model, q, v, self.shortest)]
         turned, rest = a + turning(model, v), algorithms.rnea(model, q, v, a)
@@ -153,10 +152,10 @@ class MujocoConstraints:
         gathering: MujocoGathering,
         slots: Slots,
         motions: Motions,
-        q: np.ndarray,
-        v: np.ndarray,
-        forces: np.ndarray,
-        wrenches: dict[int, np.ndarray],
+        q: Array,
+        v: Array,
+        forces: Array,
+        wrenches: dict[int, Array],
     ) -> Solution:
         """Solution with the contacts in slots; NaN if they do not fit."""
         contacts = gathering.contacts(slots, motions, v, self.cone, self.impratio, self.shortest)
@@ -168,10 +167,10 @@ class MujocoConstraints:
     def _solved(
         self,
         model: Model,
-        q: np.ndarray,
-        v: np.ndarray,
-        forces: np.ndarray,
-        wrenches: dict[int, np.ndarray],
+        q: Array,
+        v: Array,
+        forces: Array,
+        wrenches: dict[int, Array],
         blocks: list[Block],
         contacts: Contacts | None = None,
     ) -> Solution:
@@ -183,7 +182,7 @@ class MujocoConstraints:
         solution = constrained(M, a0 + turn, [*blocks, *others], contacts)
         return solution._replace(a=solution.a - turn)
 
-    def _contacts(self, model: Model, q: np.ndarray, v: np.ndarray) -> _Contacts:
+    def _contacts(self, model: Model, q: Array, v: Array) -> _Contacts:
         X = algorithms.poses(model, q)
         contacts = _Contacts([], [], [])
         for patch in self.patches:

@@ -21,6 +21,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.shapes.farthest import tangents
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
+from dalembert.typing import Array
 
 from .polygons import Polygon, common_corners
 from .sides import Outline, Ring, number, outline
@@ -46,8 +47,8 @@ class Found(NamedTuple):
 
     present: Any
     distance: Any
-    position: np.ndarray  # halfway (3,)
-    normal: np.ndarray  # (3,) from the first shape to the second
+    position: Array  # halfway (3,)
+    normal: Array  # (3,) from the first shape to the second
 
 
 NOWHERE = Found(0.0, FAR, np.zeros(3), UP)
@@ -59,8 +60,8 @@ class Facing(NamedTuple):
     cosine: Any
     of_a: Any
     of_b: Any
-    normal_a: np.ndarray  # (3,)
-    normal_b: np.ndarray  # (3,)
+    normal_a: Array  # (3,)
+    normal_b: Array  # (3,)
 
 
 class Lying(NamedTuple):
@@ -68,9 +69,9 @@ class Lying(NamedTuple):
 
     found: Any
     side: Any
-    normal: np.ndarray  # (3,) of the side
-    start: np.ndarray
-    end: np.ndarray
+    normal: Array  # (3,) of the side
+    start: Array
+    end: Array
 
 
 def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> list[Found]:
@@ -117,8 +118,8 @@ def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[Found], Any]
 def _facing(a: Outline, b: Outline) -> Facing:
     """The two sides that look at each other most; numbers −1 where none do."""
 
-    def outer(best: Any, one: Any) -> np.ndarray:
-        def inner(best: Any, two: Any) -> np.ndarray:
+    def outer(best: Any, one: Any) -> Array:
+        def inner(best: Any, two: Any) -> Array:
             cosine = dot(one[1:4], two[1:4])
             better = logical_and(one[0] * two[0] > 0.5, cosine < best[0])
             return where(better, np.array([cosine, one[4], two[4], *one[1:4], *two[1:4]]), best)
@@ -129,11 +130,11 @@ def _facing(a: Outline, b: Outline) -> Facing:
     return Facing(numbers[0], numbers[1], numbers[2], numbers[3:6], numbers[6:])
 
 
-def _seen(ring: Ring, origin: np.ndarray, *axes: np.ndarray) -> Polygon:
+def _seen(ring: Ring, origin: Array, *axes: Array) -> Polygon:
     return Polygon(np.array([[dot(p - origin, axis) for axis in axes] for p in ring.corners]), ring.count)
 
 
-def _between(present: Any, gap: Any, point: np.ndarray, normal: np.ndarray, sign: float) -> Found:
+def _between(present: Any, gap: Any, point: Array, normal: Array, sign: float) -> Found:
     """A point at this height over a side with a normal; sign: of that normal, from the first shape to the second."""
     return Found(present, gap, point - 0.5 * gap * normal, sign * normal)
 
@@ -141,7 +142,7 @@ def _between(present: Any, gap: Any, point: np.ndarray, normal: np.ndarray, sign
 # ---- line on side
 
 
-def _line_points(a: Outline, b: Outline, n: np.ndarray, wanted: Any, margin: Any) -> tuple[list[Found], Any]:
+def _line_points(a: Outline, b: Outline, n: Array, wanted: Any, margin: Any) -> tuple[list[Found], Any]:
     """Two points of the first line of a that lies in a side of b, or else of b in one of a; and if there is any."""
     first, second = _lying(b, a, -n), _lying(a, b, n)
     on_b = logical_and(wanted, first.found > 0.5)
@@ -150,14 +151,14 @@ def _line_points(a: Outline, b: Outline, n: np.ndarray, wanted: Any, margin: Any
     return [chosen(on_b, x, y) for x, y in zip(points, others, strict=True)], logical_or(on_b, on_a)
 
 
-def _lying(body: Outline, other: Outline, outward: np.ndarray) -> Lying:
+def _lying(body: Outline, other: Outline, outward: Array) -> Lying:
     """The first line of another shape that lies in a side of a body."""
 
-    def outer(state: Any, side: Any) -> np.ndarray:
+    def outer(state: Any, side: Any) -> Array:
         normal = side[1:4]
         looks = logical_and(side[0] > 0.5, dot(normal, outward) > TOWARDS)
 
-        def inner(state: Any, line: Any) -> np.ndarray:
+        def inner(state: Any, line: Any) -> Array:
             along = line[4:] - line[1:4]
             flat = absolute(dot(along, normal)) < ALONG * sqrt(dot(along, along))
             new = logical_and(logical_and(looks, line[0] > 0.5), logical_and(flat, state[0] < 0.5))

@@ -37,6 +37,7 @@ from dalembert.model.geometry import Box
 from dalembert.model.mujoco import LEAST
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
+from dalembert.typing import Array
 
 from .polygons import SideTables, farthest_row
 
@@ -65,11 +66,11 @@ class Differences:
         return 8 if isinstance(self.shape, Box) else min(self.tables.most_vertices, MOST)
 
     @property
-    def middle(self) -> np.ndarray:
+    def middle(self) -> Array:
         """Vector from the origin of the shape to the middle of the prism."""
         return sum(self.prism.vertices) / 6.0 - self.X.p
 
-    def farthest(self, d: np.ndarray) -> np.ndarray:
+    def farthest(self, d: Array) -> Array:
         """The corner that is farthest along d (3,)."""
         on_prism, reach = np.zeros(3), -np.inf
         for low, high in zip(self.prism.vertices[:3], self.prism.vertices[3:], strict=True):
@@ -79,7 +80,7 @@ class Differences:
         number, local = self._of_shape(-(self.X.R.T @ d))
         return np.array([*(on_prism - self.X.point(local)), *on_prism, number])
 
-    def _of_shape(self, d: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _of_shape(self, d: Array) -> tuple[Any, Array]:
         if isinstance(self.shape, Box):
             signs = [where(x < 0.0, -1.0, 1.0) for x in d]
             number = sum(2.0**k * where(x < 0.0, 0.0, 1.0) for k, x in enumerate(d))
@@ -96,8 +97,8 @@ class Overlap(NamedTuple):
 
     touching: Any
     distance: Any
-    position: np.ndarray
-    normal: np.ndarray
+    position: Array
+    normal: Array
 
 
 def expanded(prism: Prism, shape: Box | Hull | TabledHull, X: Pose) -> Overlap:
@@ -126,7 +127,7 @@ def expanded(prism: Prism, shape: Box | Hull | TabledHull, X: Pose) -> Overlap:
 # ---- a tetrahedron around the origin
 
 
-def _tetrahedron(body: Differences) -> tuple[np.ndarray, Any]:
+def _tetrahedron(body: Differences) -> tuple[Array, Any]:
     """Four corners (4, 7), and 1 where it is known that the origin is outside of the body, else 0.
 
     From the point nearest to the origin of those found, the next corner is looked for (Gilbert, Johnson and Keerthi
@@ -162,13 +163,13 @@ def _tetrahedron(body: Differences) -> tuple[np.ndarray, Any]:
     return end["rows"], end["apart"]
 
 
-def _on_line(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _on_line(p: Array, q: Array) -> Array:
     """The point nearest to the origin on a line through two points."""
     d = q - p
     return q - (dot(q, d) / (dot(d, d) + TINY)) * d
 
 
-def _on_triangle(p: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
+def _on_triangle(p: Array, q: Array, w: Array) -> tuple[Any, Array]:
     """Point nearest to the origin on the plane of three points, after the condition that it is between them."""
     n = cross(q - p, w - p)
     weights = dot(n, cross(q, w)), dot(n, cross(w, p)), dot(n, cross(p, q))
@@ -176,12 +177,12 @@ def _on_triangle(p: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[Any, np.n
     return within, _foot(n, p)
 
 
-def _foot(n: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _foot(n: Array, p: Array) -> Array:
     """The point nearest to the origin on the plane through p across n, of any length."""
     return (dot(n, p) / (dot(n, n) + TINY)) * n
 
 
-def _around(body: Differences, rows: np.ndarray, apart: Any) -> tuple[np.ndarray, Any]:
+def _around(body: Differences, rows: Array, apart: Any) -> tuple[Array, Any]:
     """Corners moved until the tetrahedron holds the origin, or it is known to be outside."""
     p, q, r, s = rows[:, :3]
     inside_out = dot(cross(q - p, r - p), s - p) < 0.0
@@ -219,7 +220,7 @@ def _around(body: Differences, rows: np.ndarray, apart: Any) -> tuple[np.ndarray
 # ---- the polytope that grows
 
 
-def _grown(body: Differences, rows: np.ndarray) -> np.ndarray:
+def _grown(body: Differences, rows: Array) -> Array:
     """The corners (3, 7) of the face of the polytope nearest to the origin, where MuJoCo stops.
 
     Faces are rows: the numbers of their corners, the point of their plane nearest to the origin, its squared distance.
@@ -257,17 +258,17 @@ def _grown(body: Differences, rows: np.ndarray) -> np.ndarray:
     return where(end["done"] > 0.5, take(end["points"], end["face"][:3]), np.nan)
 
 
-def _face(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
+def _face(points: Array, corners: Array) -> Array:
     """A face (7,) through three corners with numbers that are known."""
     return _through(corners.astype(float), *(points[k, :3] for k in corners))
 
 
-def _through(numbers: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _through(numbers: Array, a: Array, b: Array, c: Array) -> Array:
     v = _foot(cross(b - a, c - a), a)
     return np.array([*numbers, *v, dot(v, v)])
 
 
-def _nearest(faces: np.ndarray, count: Any) -> np.ndarray:
+def _nearest(faces: Array, count: Any) -> Array:
     """The face nearest to the origin, the first of equal ones."""
 
     def one(best: Any, face: Any) -> dict[str, Any]:
@@ -276,7 +277,7 @@ def _nearest(faces: np.ndarray, count: Any) -> np.ndarray:
     return scan(one, {"face": faces}, {"best": np.array([*np.zeros(6), np.inf])}, count=count)["best"][-1]
 
 
-def _known(points: np.ndarray, count: Any, number: Any) -> Any:
+def _known(points: Array, count: Any, number: Any) -> Any:
     """Condition that a corner of the shape is already there."""
 
     def one(known: Any, other: Any) -> dict[str, Any]:
@@ -285,12 +286,12 @@ def _known(points: np.ndarray, count: Any, number: Any) -> Any:
     return scan(one, {"other": points[:, 6]}, {"known": 0.0}, count=count)["known"][-1] > 0.5
 
 
-def _put(table: np.ndarray, number: Any, row: np.ndarray) -> np.ndarray:
+def _put(table: Array, number: Any, row: Array) -> Array:
     """A table with a row in the place of that with a number."""
     return visit(lambda _, to: {"to": np.array([to]), "rows": row[None]}, {"to": np.array([number])}, table)["table"]
 
 
-def _around_corner(faces: np.ndarray, count: Any, points: np.ndarray, number: Any) -> tuple[np.ndarray, Any]:
+def _around_corner(faces: Array, count: Any, points: Array, number: Any) -> tuple[Array, Any]:
     """The faces of the polytope with one more corner, the one with this number, and how many they are.
 
     Faces that look towards it are taken away, and the edges around them joined with it: those that lead back along no

@@ -23,6 +23,7 @@ from dalembert.model.geometry import Plane
 from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose, cross
 from dalembert.spatial.vectors import dot
+from dalembert.typing import Array
 
 from .candidates import MujocoPatch
 from .heights import MOST_POINTS, Field, below, ends_early, prism_point
@@ -44,7 +45,7 @@ def kind_of(patch: MujocoPatch) -> tuple[Any, ...]:
     return *kinds, patch.flipped
 
 
-def group_of(model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: np.ndarray) -> Group:
+def group_of(model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: Array) -> Group:
     """Pairs of one kind; members: their numbers among all pairs."""
     on_heights = isinstance(patches[members[0]].a, HeightMap)
     return (HeightGroup if on_heights else Group)(model, patches, members, first_points)
@@ -54,7 +55,7 @@ class Group:
     """Pairs that differ in sizes and places alone; members: their numbers among all pairs."""
 
     def __init__(
-        self, model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: np.ndarray
+        self, model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: Array
     ) -> None:
         self.members, self.pairs = members, [patches[k] for k in members]
         self.first = self.pairs[0]
@@ -88,7 +89,7 @@ class Group:
         end = visit(one, items, np.zeros((len(self.pairs), 1)), None, {"count": 0.0})
         return end["table"][:, 0], end["count"]
 
-    def gathered(self, near: tuple[Any, ...], table: np.ndarray, count: Any, bodies: int) -> tuple[np.ndarray, Any]:
+    def gathered(self, near: tuple[Any, ...], table: Array, count: Any, bodies: int) -> tuple[Array, Any]:
         """The table of poses and slots with the contacts of these pairs, and how many there are in all."""
 
         def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
@@ -107,7 +108,7 @@ class Group:
         end = visit(one, {"number": numbers}, table, at, {"count": count}, many)
         return end["table"], end["count"]
 
-    def all_points(self, X: Sequence[Pose]) -> Iterable[np.ndarray]:
+    def all_points(self, X: Sequence[Pose]) -> Iterable[Array]:
         """Distance, position and normal (points, 7) of each pair."""
 
         def one(poses: Any, *placed: Any) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class Group:
             return Bound(np.zeros(3), np.zeros(3), 0.0)
         return bound(patch.a).placed(patch.placement_a)
 
-    def _close(self, capsules: np.ndarray, reach: Any) -> Any:
+    def _close(self, capsules: Array, reach: Any) -> Any:
         """Condition that a pair may be within its margin; capsules (4, 3): centre, half of a, then of b."""
         centre_a, half_a, centre_b, half_b = capsules
         if isinstance(self.first.a, Ground):
@@ -137,7 +138,7 @@ class Group:
         a, b = between_segments(centre_a, half_a, centre_b, half_b)
         return dot(a - b, a - b) < reach * reach
 
-    def _points(self, poses: np.ndarray, size_a: Any, size_b: Any, places: Any, reach: Any) -> list[Point]:
+    def _points(self, poses: Array, size_a: Any, size_b: Any, places: Any, reach: Any) -> list[Point]:
         X_a, X_b = pose_of(poses[0]) @ pose_of(places[:WIDTH]), pose_of(poses[1]) @ pose_of(places[WIDTH:])
         if isinstance(self.first.a, Ground):
             return terrain_points(self.first.a, self.b.shape(size_b), X_b)
@@ -149,7 +150,7 @@ class HeightGroup(Group):
     """Shapes of one kind on a height field, which does not move."""
 
     def __init__(
-        self, model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: np.ndarray
+        self, model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: Array
     ) -> None:
         super().__init__(model, patches, members, first_points)
         assert isinstance(self.first.a, HeightMap)
@@ -180,7 +181,7 @@ class HeightGroup(Group):
         windows = end["table"][bodies:]
         return *below(self.field, windows, end["total"], self.most, self._solid), windows
 
-    def gathered(self, near: tuple[Any, ...], table: np.ndarray, count: Any, bodies: int) -> tuple[np.ndarray, Any]:
+    def gathered(self, near: tuple[Any, ...], table: Array, count: Any, bodies: int) -> tuple[Array, Any]:
         prisms, many, windows = near
 
         def one(_: Any, count: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
@@ -200,7 +201,7 @@ class HeightGroup(Group):
         too_many = where(many > float(len(prisms)), SLOTS + 1.0, 0.0)
         return end["table"], end["count"] + too_many
 
-    def all_points(self, X: Sequence[Pose]) -> Iterable[np.ndarray]:
+    def all_points(self, X: Sequence[Pose]) -> Iterable[Array]:
         prisms, many, windows = self.near(X)
 
         def one(_: Any, before: Any, found: Any, prism: Any) -> dict[str, Any]:
@@ -214,7 +215,7 @@ class HeightGroup(Group):
         end = visit(one, {"prism": prisms}, nowhere, None, {"before": -1.0, "found": 0.0}, many)
         return np.split(end["table"], self.starts[1:-1])
 
-    def _point(self, windows: np.ndarray, before: Any, found: Any, row: Any) -> tuple[Any, Any, Point, Any]:
+    def _point(self, windows: Array, before: Any, found: Any, row: Any) -> tuple[Any, Any, Point, Any]:
         """Pair of a prism by number, place of its point among those of that pair, the point, and whether it exists.
 
         before: the number of the pair of the prism before; found: how many points that pair has by now.
@@ -233,7 +234,7 @@ class HeightGroup(Group):
         return self.b.shape(lookup(self.placed["size_b"], number)), lookup(self.placed["reach"], number)
 
 
-def pose_table(X: Sequence[Pose]) -> np.ndarray:
+def pose_table(X: Sequence[Pose]) -> Array:
     """(bodies + 1, 12): the poses of all bodies, and of the world."""
     return np.array([pose_numbers(x) for x in (*X, Pose.identity())])
 
@@ -244,11 +245,11 @@ class Slots(NamedTuple):
     position (k, 3); axes (k, 3, 3), rows normal and two tangents. overfull: whether there were more.
     """
 
-    pair: np.ndarray
-    point: np.ndarray
-    distance: np.ndarray
-    position: np.ndarray
-    axes: np.ndarray
+    pair: Array
+    point: Array
+    distance: Array
+    position: Array
+    axes: Array
     count: Any
     overfull: Any
 
@@ -270,12 +271,12 @@ class MujocoGathering:
         return int(self.first_points[-1])
 
     @cached_property
-    def signs(self) -> np.ndarray:
+    def signs(self) -> Array:
         """(pairs, freedoms): 1 where a freedom moves the first body of a pair, −1 the second."""
         return freedom_signs(self.model, [(patch.first, patch.second) for patch in self.patches])
 
     @cached_property
-    def pattern(self) -> np.ndarray:
+    def pattern(self) -> Array:
         """(nv, nv): whether some pair ties two velocities together."""
         return tied(self.model, self.signs)
 
@@ -293,7 +294,7 @@ class MujocoGathering:
         return Slots(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3:6], axes, count, overfull)
 
     def contacts(
-        self, slots: Slots, motions: Motions, v: np.ndarray, cone: str, impratio: float, shortest: float
+        self, slots: Slots, motions: Motions, v: Array, cone: str, impratio: float, shortest: float
     ) -> Contacts:
         """Return constraints of contacts in slots: see `rows`."""
         parameters = _Parameters(self.patches, cone, shortest)
@@ -311,7 +312,7 @@ class MujocoGathering:
         rows = mapped(one, items, slots.count)
         return Contacts(cone, **rows, count=slots.count, pattern=self.pattern)
 
-    def points(self, X: Sequence[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def points(self, X: Sequence[Pose]) -> tuple[Array, Array, Array]:
         """Distance (n,), position (n, 3) and normal (n, 3) of all points with the bodies at X."""
         rows = np.zeros((len(self), 7), object)
         for group in self.groups:
@@ -319,7 +320,7 @@ class MujocoGathering:
                 rows[self.first_points[k] : self.first_points[k + 1]] = of_pair
         return rows[:, 0], rows[:, 1:4], rows[:, 4:]
 
-    def velocities(self, motions: Motions, position: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def velocities(self, motions: Motions, position: Array, v: Array) -> Array:
         """(n, 3): how fast the first body of each point moves past the second, in world axes [m/s]."""
         twists = motions.twists(v)
         owners = [patch for patch in self.patches for _ in patch.names]
@@ -330,7 +331,7 @@ class MujocoGathering:
 
         return mapped(one, {"position": position, "twist": relative})["velocity"]
 
-    def by_point(self, slots: Slots, forces: np.ndarray) -> np.ndarray:
+    def by_point(self, slots: Slots, forces: Array) -> Array:
         """(n, 3): forces (k, 3) along the axes of slots, in world axes at the points that they are of."""
 
         def one(_: Any, point: Any, axes: Any, force: Any) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from dalembert.model.geometry import Box
 from dalembert.model.mujoco import HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
+from dalembert.typing import Array
 
 from .expansion import expanded
 
@@ -66,7 +67,7 @@ class Field:
             counts.append(min(cells, int(width * cells / (grid[-1] - grid[0])) + 2))
         return 2 * counts[0] * counts[1]
 
-    def window(self, shape: Any, X: Pose, reach: Any) -> np.ndarray:
+    def window(self, shape: Any, X: Pose, reach: Any) -> Array:
         """Below a shape at X: number of the first column and row of cells, of columns and rows, lowest height (5,)."""
         low, high = _box(shape, X)
         first, count = [], []
@@ -78,7 +79,7 @@ class Field:
             count.append(maximum(end - begin, 0.0))
         return np.array([*first, *count, low[2] - reach])
 
-    def corners(self, column: Any, row: Any, second: Any) -> np.ndarray:
+    def corners(self, column: Any, row: Any, second: Any) -> Array:
         """Corners (3, 3) of one triangle of a cell, counter-clockwise from above, the one at the right angle first."""
         x, y = ((lookup(grid, k), lookup(grid, k + 1.0)) for grid, k in ((self.xs, column), (self.ys, row)))
         other = second > 0.5
@@ -104,7 +105,7 @@ def _box(shape: Any, X: Pose) -> tuple[list[Any], list[Any]]:
     return low, high
 
 
-def prism_point(body: Prism, shape: Any, X: Pose, reach: Any, searched: bool) -> tuple[Any, np.ndarray, np.ndarray]:
+def prism_point(body: Prism, shape: Any, X: Pose, reach: Any, searched: bool) -> tuple[Any, Array, Array]:
     """Distance, position and normal out of a prism, of a shape at X in its frame; `FAR` where they are apart.
 
     searched: by MuJoCo's search, which ends early; else exact. It is exact too where the search finds no depth, since
@@ -130,7 +131,7 @@ def ends_early(shape: Any, reach: float) -> bool:
     return reach == 0.0 and isinstance(shape, Box | Hull)
 
 
-def apart(corners: np.ndarray, shape: Any, X: Pose, reach: Any) -> Any:
+def apart(corners: Array, shape: Any, X: Pose, reach: Any) -> Any:
     """Condition that a shape is farther than `reach` above a triangle or beyond its longest side; False for hulls."""
     if isinstance(shape, HULLS):
         return False
@@ -144,7 +145,7 @@ def apart(corners: np.ndarray, shape: Any, X: Pose, reach: Any) -> Any:
     return found
 
 
-def below(field: Field, windows: np.ndarray, total: Any, most: int, solid: Solids) -> tuple[np.ndarray, Any]:
+def below(field: Field, windows: Array, total: Any, most: int, solid: Solids) -> tuple[Array, Any]:
     """The prisms that may touch: number of the window, column, row and triangle of each (k, 4), and how many.
 
     windows (n, 19): see `Field.window`, then the number of the pair, that of its first prism among `total` ones, and

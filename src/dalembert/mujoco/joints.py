@@ -21,6 +21,7 @@ from dalembert.math import sqrt, where
 from dalembert.model import Actuator, Body, Frame, Model
 from dalembert.model.mujoco import Mujoco, MujocoEquality, MujocoJoint, MujocoTendon, Softness
 from dalembert.spatial import Pose, cross, so3
+from dalembert.typing import Array
 
 from .candidates import Mobility, body_of
 from .rows import Block, simple_block
@@ -34,7 +35,7 @@ class JointRow:
 
     joint: str
 
-    def at(self, model: Model, q: np.ndarray) -> Coordinate:
+    def at(self, model: Model, q: Array) -> Coordinate:
         """At q (nq,)."""
         body, rates = model.joint(self.joint), np.zeros(model.nv, object)
         ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.ratio
@@ -49,7 +50,7 @@ class TendonRow:
     joints: tuple[tuple[str, float], ...]
     path: tuple[str, ...]
 
-    def at(self, model: Model, q: np.ndarray) -> Coordinate:
+    def at(self, model: Model, q: Array) -> Coordinate:
         """At q (nq,)."""
         return transmission(model, Actuator(name="tendon", tendon=self.joints, path=self.path), q)
 
@@ -60,7 +61,7 @@ class BallRow:
 
     joint: str
 
-    def at(self, model: Model, q: np.ndarray) -> Coordinate:
+    def at(self, model: Model, q: Array) -> Coordinate:
         """At q (nq,)."""
         body, rates = model.joint(self.joint), np.zeros(model.nv, object)
         turn = so3.quaternion_log(q[body.q])
@@ -75,7 +76,7 @@ class FreedomRow:
 
     freedom: int
 
-    def at(self, model: Model, q: np.ndarray) -> Coordinate:
+    def at(self, model: Model, q: Array) -> Coordinate:
         """Return 0 and the rates."""
         rates = np.zeros(model.nv, object)
         rates[self.freedom] = 1.0
@@ -96,7 +97,7 @@ class SoftLimitRow:
     softness: Softness
     weight: float
 
-    def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
         """Rows of the nearer limit, or of both where their margins meet."""
         x, rates = self.row.at(model, q)
         ends = [(sign, end) for sign, end in ((1.0, self.lower), (-1.0, self.upper)) if np.isfinite(end)]
@@ -119,7 +120,7 @@ class SoftFrictionRow:
     softness: Softness
     weight: float
 
-    def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
         """One row."""
         J = np.array(self.row.at(model, q)[1], object)[None]
         yield simple_block("friction", J, v, [0.0], 0.0, self.softness, [self.weight], shortest, most=self.most)
@@ -137,7 +138,7 @@ class SoftLaw:
     softness: Softness
     weight: float
 
-    def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
         """One row."""
         x, J = self.row.at(model, q)
         value: Any = self.coefficients[0]
@@ -163,7 +164,7 @@ class SoftTie:
     linear: float
     angular: float
 
-    def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
         """Three rows of positions, and three of half the rotation."""
         X = poses(model, q)
         ends = (self.first, self.placement_first), (self.second, self.placement_second)
@@ -194,13 +195,13 @@ class SoftTie:
 Soft = SoftLimitRow | SoftFrictionRow | SoftLaw | SoftTie
 
 
-def _half(turn: np.ndarray) -> np.ndarray:
+def _half(turn: Array) -> Array:
     """(3, 3): rates of the vector part of the quaternion R_bᵀ R_a per angular velocity of a against b, in b's axes."""
     w, x, y, z = turn
     return 0.5 * np.array([[w, z, -y], [-z, w, x], [y, -x, w]])
 
 
-def _half_bias(turn: np.ndarray, R_b: np.ndarray, w: np.ndarray, w_b: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def _half_bias(turn: Array, R_b: Array, w: Array, w_b: Array, bias: Array) -> Array:
     """(3,): the second derivative of that vector part without accelerations of joints.
 
     w, w_b: angular velocities of a against b, and of b, in the world; bias: the first one's rate.

@@ -23,6 +23,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Pl
 from dalembert.model.mujoco import LEAST, HeightMap
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
+from dalembert.typing import Array
 
 from .boxes import box_box, product, turned
 from .convex import POINTS, convex_points
@@ -34,8 +35,8 @@ EACH_WAY = (-1.0, 1.0)
 class Segment(NamedTuple):
     """Middle (3,), half (3,) to its second end, and the half's length [m]."""
 
-    middle: np.ndarray
-    half: np.ndarray
+    middle: Array
+    half: Array
     length: Any
 
 
@@ -50,16 +51,14 @@ class Nearest(NamedTuple):
     squared: Any
     place: Any
     exists: Any
-    face: np.ndarray
-    edge: np.ndarray
+    face: Array
+    edge: Array
     cornered: Any
-    corner: np.ndarray
+    corner: Array
     along: Any
 
 
-def capsule_box(
-    radius: Any, length: Any, X_a: Pose, b: np.ndarray, X_b: Pose, reach: Any
-) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+def capsule_box(radius: Any, length: Any, X_a: Pose, b: Array, X_b: Pose, reach: Any) -> list[tuple[Any, Array, Array]]:
     """Distance, position and normal of two points of a capsule, and a box with half sizes b; far ones do not exist.
 
     reach [m]: margin and gap.
@@ -78,7 +77,7 @@ def capsule_box(
     return points
 
 
-def _nearest(segment: Segment, b: np.ndarray, limit: Any) -> Nearest:
+def _nearest(segment: Segment, b: Array, limit: Any) -> Nearest:
     """Nearest point; ties go to the first in MuJoCo's order: the ends, then the edges, axis by axis."""
     none = np.zeros(3)
     best = Nearest(limit, 0.0, 0.0, none, none, 0.0, none, 0.0)
@@ -98,7 +97,7 @@ def _nearest(segment: Segment, b: np.ndarray, limit: Any) -> Nearest:
     return best
 
 
-def _on_edge(segment: Segment, b: np.ndarray, j: int, corner: np.ndarray) -> tuple[Nearest, Any]:
+def _on_edge(segment: Segment, b: Array, j: int, corner: Array) -> tuple[Nearest, Any]:
     """The point nearest to the edge along axis j that begins at a corner; whether the two are not parallel."""
     unit = np.eye(3)[j]
     between = b * corner * (1.0 - unit) - segment.middle
@@ -120,7 +119,7 @@ def _on_edge(segment: Segment, b: np.ndarray, j: int, corner: np.ndarray) -> tup
     return Nearest(dot(apart, apart), stop, 1.0, np.zeros(3), unit, cornered, corner, along), crossing
 
 
-def _second(segment: Segment, b: np.ndarray, axis: np.ndarray, nearest: Nearest) -> tuple[Any, Any]:
+def _second(segment: Segment, b: Array, axis: Array, nearest: Nearest) -> tuple[Any, Any]:
     """Distance of the second point from the first along the segment, and 1 if there is a second one, else 0."""
     forward = np.array([where(x > 0.0, 1.0, -1.0) for x in segment.half])
     leaving = 0.5 * (1.0 - forward * nearest.corner)  # 1 for axes along which the segment goes on over the box
@@ -140,7 +139,7 @@ def _steps(width: Any, each: Any) -> Any:
     return where(moving, width / where(moving, each, 1.0), FAR)
 
 
-def _from_corner(axis: np.ndarray, across: np.ndarray, leaving: np.ndarray, place: Any) -> tuple[Any, Any]:
+def _from_corner(axis: Array, across: Array, leaving: Array, place: Any) -> tuple[Any, Any]:
     """Along the edge or over the face that leaves the corner: the axis unlike both others says which."""
     count = sum(leaving)
     alone = count < 1.5
@@ -154,9 +153,7 @@ def _from_corner(axis: np.ndarray, across: np.ndarray, leaving: np.ndarray, plac
     return step, where(absolute(count - 1.5) < 1.0, 1.0, 0.0)
 
 
-def _from_edge(
-    axis: np.ndarray, across: np.ndarray, leaving: np.ndarray, forward: np.ndarray, nearest: Nearest
-) -> tuple[Any, Any]:
+def _from_edge(axis: Array, across: Array, leaving: Array, forward: Array, nearest: Nearest) -> tuple[Any, Any]:
     """Over that face at the edge which the segment is less steep to, if it goes on over one of the two."""
     flags = turned(nearest.edge, leaving)
     slopes, spans = turned(nearest.edge, absolute(axis)), turned(nearest.edge, across)
@@ -169,7 +166,7 @@ def _from_edge(
     return towards * step, absolute(flags[0] - flags[1])
 
 
-def _from_face(segment: Segment, b: np.ndarray, nearest: Nearest) -> Any:
+def _from_face(segment: Segment, b: Array, nearest: Nearest) -> Any:
     """Step from an end over a face to the place where the segment leaves that face, or to its other end."""
     towards, step = -nearest.place, 2.0
     end = segment.middle + nearest.place * segment.half
@@ -182,7 +179,7 @@ def _from_face(segment: Segment, b: np.ndarray, nearest: Nearest) -> Any:
     return towards * step
 
 
-def _sphere_box(centre: np.ndarray, radius: Any, b: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+def _sphere_box(centre: Array, radius: Any, b: Array) -> tuple[Any, Array, Array]:
     """Distance, position and normal from the sphere to the box."""
     between, outward = from_box(centre, b)
     return between - radius, centre - 0.5 * (between + radius) * outward, -outward
@@ -198,16 +195,16 @@ class Point(NamedTuple):
     """Distance [m], position (3,) halfway, normal (3,) from the first shape to the second; a tangent, if it is set."""
 
     distance: Any
-    position: np.ndarray
-    normal: np.ndarray
-    tangent: np.ndarray | None = None
+    position: Array
+    normal: Array
+    tangent: Array | None = None
 
     def flipped(self) -> Point:
         """Return the point with the shapes swapped."""
         return self._replace(normal=-self.normal)
 
     @property
-    def axes(self) -> np.ndarray:
+    def axes(self) -> Array:
         """(3, 3): rows normal and two tangents."""
         return contact_axes(self.normal, self.tangent)
 
@@ -218,7 +215,7 @@ def in_order(a: Any, b: Any) -> bool:
     return ranks[0] <= ranks[1]
 
 
-def contact_axes(normal: np.ndarray, tangent: np.ndarray | None = None) -> np.ndarray:
+def contact_axes(normal: Array, tangent: Array | None = None) -> Array:
     """(3, 3): the normal, then `tangent`, or the world's y or z axis, made perpendicular to it, then both crossed."""
     if tangent is None:
         level = absolute(normal[1]) < 0.5
@@ -257,13 +254,13 @@ def terrain_points(ground: Ground, shape: Any, X: Pose) -> list[Point]:
     return [Point(w.distance, w.position, w.normal) for w in ground_points(shape, X, ground)]
 
 
-def _on_plane(normal: np.ndarray, origin: np.ndarray, p: np.ndarray, tangent: np.ndarray | None = None) -> Point:
+def _on_plane(normal: Array, origin: Array, p: Array, tangent: Array | None = None) -> Point:
     """The contact of a plane with a point of a body."""
     distance = dot(normal, p - origin)
     return Point(distance, p - 0.5 * distance * normal, normal, tangent)
 
 
-def _plane_capsule(normal: np.ndarray, origin: np.ndarray, capsule: Capsule, X: Pose) -> list[Point]:
+def _plane_capsule(normal: Array, origin: Array, capsule: Capsule, X: Pose) -> list[Point]:
     axis = X.R[:, 2]
     ends = [X.p + sign * 0.5 * capsule.length * axis for sign in (1.0, -1.0)]
     across = axis - dot(normal, axis) * normal
@@ -272,7 +269,7 @@ def _plane_capsule(normal: np.ndarray, origin: np.ndarray, capsule: Capsule, X: 
     return [_on_plane(normal, origin, end - capsule.radius * normal, tangent) for end in ends]
 
 
-def _plane_box(normal: np.ndarray, origin: np.ndarray, box: Box, X: Pose) -> list[Point]:
+def _plane_box(normal: Array, origin: Array, box: Box, X: Pose) -> list[Point]:
     """The lower one of each two opposite corners."""
     points = []
     for x, y in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)):
@@ -282,7 +279,7 @@ def _plane_box(normal: np.ndarray, origin: np.ndarray, box: Box, X: Pose) -> lis
     return points
 
 
-def _plane_cylinder(normal: np.ndarray, origin: np.ndarray, cylinder: Cylinder, X: Pose) -> list[Point]:
+def _plane_cylinder(normal: Array, origin: Array, cylinder: Cylinder, X: Pose) -> list[Point]:
     """The lowest points of both rims, and two more of the lower rim, a third of a turn away."""
     along = dot(normal, X.R[:, 2])
     axis = where(along > 0.0, -1.0, 1.0) * X.R[:, 2]  # towards the plane
@@ -298,7 +295,7 @@ def _plane_cylinder(normal: np.ndarray, origin: np.ndarray, cylinder: Cylinder, 
     return [first, second, *thirds]
 
 
-def _plane_hull(normal: np.ndarray, origin: np.ndarray, hull: Hull | TabledHull, X: Pose) -> list[Point]:
+def _plane_hull(normal: Array, origin: Array, hull: Hull | TabledHull, X: Pose) -> list[Point]:
     corners = lowest_corners(hull, -(X.R.T @ normal))
     points = [_on_plane(normal, origin, X.point(corner.point)) for corner in corners]
     return [
@@ -316,7 +313,7 @@ PLANE: dict[type, Callable[..., list[Point]]] = {
 }
 
 
-def _spheres(p_a: np.ndarray, r_a: Any, p_b: np.ndarray, r_b: Any) -> Point:
+def _spheres(p_a: Array, r_a: Any, p_b: Array, r_b: Any) -> Point:
     between, normal = unit(p_b - p_a, X_AXIS)
     distance = between - r_a - r_b
     return Point(distance, p_a + (r_a + 0.5 * distance) * normal, normal)

@@ -32,6 +32,7 @@ from dalembert.math import (
 from dalembert.math import map as mapped
 from dalembert.shapes.polyhedra import unit_inertia_of_surface
 from dalembert.spatial.vectors import cross, dot
+from dalembert.typing import Array
 
 LARGER = 1.0 + 1e-11  # areas that differ by less count as equal: between them rounding decides in MuJoCo
 MOVES = 20  # for each corner: several times the largest count observed
@@ -40,11 +41,11 @@ MOVES = 20  # for each corner: several times the largest count observed
 class Polygon(NamedTuple):
     """Corners (k, 3) in turn, clockwise, of which the first `count` are there: x, y, and a height above their plane."""
 
-    corners: np.ndarray
+    corners: Array
     count: Any
 
     @property
-    def sides(self) -> np.ndarray:
+    def sides(self) -> Array:
         """(k, 3): of each corner's side to the next one, a vector inwards, and how far the corner is along it."""
 
         def side(i: Any, p: Any, q: Any) -> dict[str, Any]:
@@ -56,7 +57,7 @@ class Polygon(NamedTuple):
         return mapped(side, items, self.count)["side"]
 
 
-def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> np.ndarray:
+def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> Array:
     """(4, 4): up to four corners of what a polygon has in common with an outer one, and 1 for those that exist, else 0.
 
     Corners higher than `most` do not count.
@@ -67,7 +68,7 @@ def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> np.ndarray:
     return np.array([[*corner, where(k < count, 1.0, 0.0)] for k, corner in enumerate(chosen)])
 
 
-def _cut(outer: Polygon, polygon: Polygon) -> tuple[np.ndarray, Any]:
+def _cut(outer: Polygon, polygon: Polygon) -> tuple[Array, Any]:
     """The rows of a table that begins with the corners of what is left of a polygon, and how many they are.
 
     The table holds the polygon twice, before and after a cut, then the sides of the outer one. An item is one side of
@@ -115,7 +116,7 @@ def _odd(count: Any) -> Any:
     return count - 2.0 * floor(0.5 * count) > 0.5
 
 
-def _low(table: np.ndarray, count: Any, most: Any) -> tuple[np.ndarray, Any]:
+def _low(table: Array, count: Any, most: Any) -> tuple[Array, Any]:
     """The corners that are low enough, and how many they are."""
 
     def corner(rows: Any, kept: Any, i: Any) -> dict[str, Any]:
@@ -127,12 +128,12 @@ def _low(table: np.ndarray, count: Any, most: Any) -> tuple[np.ndarray, Any]:
     return end["table"], end["kept"]
 
 
-def _area(corners: np.ndarray) -> Any:
+def _area(corners: Array) -> Any:
     p, q = corners[0] - corners[2], corners[1] - corners[3]
     return absolute(p[0] * q[1] - p[1] * q[0])
 
 
-def spread(area: Callable[[np.ndarray], Any], count: Any, trials: int, turns: bool) -> np.ndarray:
+def spread(area: Callable[[Array], Any], count: Any, trials: int, turns: bool) -> Array:
     """Numbers (4,) of corners that span a large area, of `count` in turn; of fewer than five the first four.
 
     area: function of four numbers. A trial moves corner 3 one further; when that gains area, corner 2 moves as long as
@@ -162,7 +163,7 @@ def spread(area: Callable[[np.ndarray], Any], count: Any, trials: int, turns: bo
     return repeat(step, trials, begin, "done")["best"]
 
 
-def _turned(corners: np.ndarray, count: Any, wanted: Any) -> np.ndarray:
+def _turned(corners: Array, count: Any, wanted: Any) -> Array:
     """Corners of which the first moves on, and pushes the others before it."""
     a, b, c, d = corners
     pushed_b = logical_and(wanted, a == b)
@@ -186,7 +187,7 @@ TRIALS = 6  # for each corner of a side: each of three numbers goes round at mos
 class Corner(NamedTuple):
     """A corner of a hull, (3,) in its frame [m]; present: 1 where it counts, else 0."""
 
-    point: np.ndarray
+    point: Array
     present: Any
 
 
@@ -201,7 +202,7 @@ class SideTables:
         about: list[list[float]] = []
         vertices: list[list[float]] = []
         sides: list[list[float]] = []
-        corners: list[np.ndarray] = []
+        corners: list[Array] = []
         for hull in hulls:
             centre = unit_inertia_of_surface(hull.vertices, hull.triangles).com
             about.append([len(vertices), len(hull.vertices), *centre])
@@ -225,7 +226,7 @@ class SideTables:
         return (cls([body]), 0.0) if isinstance(body, Hull) else (cls(body.table.hulls), body.number)
 
 
-def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
+def lowest_corners(body: Hull | TabledHull, down: Array) -> list[Corner]:
     """Four corners, of which some may not be present; the first is the deepest one. down (3,): in the hull's frame."""
     tables, number = SideTables.of(body)
     first, count, *centre = lookup(tables.hulls, number)
@@ -234,14 +235,14 @@ def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
     side = farthest_row(down, tables.sides, begin, sides, tables.most_sides)
     start, length, position = lookup(tables.sides[:, 3:], side)
 
-    def corner(number: Any) -> np.ndarray:
+    def corner(number: Any) -> Array:
         at = position + number
         return lookup(tables.corners, start + where(at >= length, at - length, at))
 
     numbers = np.arange(float(CORNERS))
     if tables.most_corners > CORNERS:
 
-        def area(numbers: np.ndarray) -> Any:
+        def area(numbers: Array) -> Any:
             a, b, c, d = (corner(number) for number in numbers)
             across = cross(a - c, b - d)
             return sqrt(dot(across, across))
@@ -256,7 +257,7 @@ def lowest_corners(body: Hull | TabledHull, down: np.ndarray) -> list[Corner]:
     return corners
 
 
-def farthest_row(along: np.ndarray, table: np.ndarray, first: Any, count: Any, most: int) -> Any:
+def farthest_row(along: Array, table: Array, first: Any, count: Any, most: int) -> Any:
     """Number of the row whose vector is farthest along a direction, among `count` rows from the first one on."""
     vectors = table[:, :3]
 

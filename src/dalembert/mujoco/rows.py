@@ -16,6 +16,7 @@ from dalembert.linear import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, exp, log, maximum, minimum, sqrt, where
 from dalembert.model.mujoco import LEAST, Softness
+from dalembert.typing import Array
 
 from .candidates import Parameters
 
@@ -32,14 +33,14 @@ class Block(NamedTuple):
     """
 
     kind: str
-    J: np.ndarray
-    reference: np.ndarray
-    D: np.ndarray
+    J: Array
+    reference: Array
+    D: Array
     most: float = 0.0
     friction: Any = ()
     mu: Any = 0.0
 
-    def answer(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def answer(self, x: Array) -> tuple[Array, Array]:
         """Forces (k,) and their stiffness (k, k) = −∂force/∂x, at x = J a − reference (k,)."""
         return LAWS[self.kind](self, x)
 
@@ -89,8 +90,8 @@ def resistance(softness: Softness, deviation: Any, weight: Any) -> Any:
 
 def simple_block(
     kind: str,
-    J: np.ndarray,
-    v: np.ndarray,
+    J: Array,
+    v: Array,
     deviations: Sequence[Any],
     size: Any,
     softness: Softness,
@@ -119,7 +120,7 @@ def contact_numbers(
     cone: str,
     impratio: float,
     friction: Sequence[Any],
-    rates: np.ndarray,
+    rates: Array,
     depth: Any,
     springs: Sequence[Any],
     d: Any,
@@ -150,8 +151,8 @@ def contact_block(
     cone: str,
     impratio: float,
     parameters: Parameters,
-    J: np.ndarray,
-    v: np.ndarray,
+    J: Array,
+    v: Array,
     distance: Any,
     weight: float,
     shortest: float,
@@ -172,40 +173,40 @@ class Contacts(NamedTuple):
     """
 
     kind: str
-    J: np.ndarray
-    reference: np.ndarray
-    D: np.ndarray
-    friction: np.ndarray
-    mu: np.ndarray
+    J: Array
+    reference: Array
+    D: Array
+    friction: Array
+    mu: Array
     count: Any
-    pattern: np.ndarray
+    pattern: Array
 
     @property
-    def laws(self) -> dict[str, np.ndarray]:
+    def laws(self) -> dict[str, Array]:
         """Arguments of the law of each contact, by name."""
         return {"D": self.D, "friction": self.friction, "mu": self.mu}
 
-    def answer(self, x: np.ndarray, D: np.ndarray, friction: np.ndarray, mu: Any) -> tuple[np.ndarray, np.ndarray]:
+    def answer(self, x: Array, D: Array, friction: Array, mu: Any) -> tuple[Array, Array]:
         """Forces and their stiffness of one contact, see `Block.answer`; the others: a row of each of `laws`."""
         return LAWS[self.kind](Block(self.kind, np.zeros((0, 0)), np.zeros(0), D, friction=friction, mu=mu), x)
 
 
-def _equal(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _equal(block: Block, x: Array) -> tuple[Array, Array]:
     return -block.D * x, np.diag(block.D)
 
 
-def _limit(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _limit(block: Block, x: Array) -> tuple[Array, Array]:
     D = np.array([where(miss < 0.0, stiff, 0.0) for miss, stiff in zip(x, block.D, strict=True)])
     return -D * x, np.diag(D)
 
 
-def _friction(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _friction(block: Block, x: Array) -> tuple[Array, Array]:
     (push,), (stiff,) = -block.D * x, block.D
     held = absolute(push) < block.most
     return np.array([clip(push, -block.most, block.most)]), np.array([[where(held, stiff, 0.0)]])
 
 
-def _pyramidal(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pyramidal(block: Block, x: Array) -> tuple[Array, Array]:
     """Edges normal ± µ tangent, each of which pushes only."""
     n, lone = len(x), where(x[0] < 0.0, block.D[0], 0.0)
     force, H = np.zeros(n, object), np.zeros((n, n), object)
@@ -221,7 +222,7 @@ def _pyramidal(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return force, H
 
 
-def _elliptic(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _elliptic(block: Block, x: Array) -> tuple[Array, Array]:
     """Sticking inside the cone, open in its dual, and between them on the cone, all scaled by friction."""
     n, D, grips = len(x), block.D, block.mu > 0.0
     mu = where(grips, block.mu, 1.0)

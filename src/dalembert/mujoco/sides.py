@@ -21,6 +21,7 @@ from dalembert.math.tolerances import TINY
 from dalembert.model.geometry import Box, Capsule, Cylinder
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
+from dalembert.typing import Array
 
 from .polygons import SideTables, farthest_row
 
@@ -42,10 +43,10 @@ BOX_SIDES = {
 class Rows(NamedTuple):
     """Numbers (k, m) of which the first one of a row is 1 where it counts, else 0; `count`: those after it are 0."""
 
-    numbers: np.ndarray
+    numbers: Array
     count: Any
 
-    def each(self, step: Callable[[Any, Any], Any], state: np.ndarray) -> np.ndarray:
+    def each(self, step: Callable[[Any, Any], Any], state: Array) -> Array:
         """state = step(state, row), row after row."""
         if len(self.numbers) <= WRITTEN_OUT:
             for row in self.numbers:
@@ -61,7 +62,7 @@ class Rows(NamedTuple):
 class Ring(NamedTuple):
     """The corners (k, 3) of a side in turn, clockwise seen from outside, of which the first `count` are there [m]."""
 
-    corners: np.ndarray
+    corners: Array
     count: Any
 
 
@@ -75,11 +76,11 @@ class Outline(Protocol):
     def ring(self, number: Any) -> Ring:
         """The corners of the side with this number."""
 
-    def lines(self, normal: np.ndarray) -> Rows:
+    def lines(self, normal: Array) -> Rows:
         """Rows of flag, start and end of each line that may lie in a side of another shape with this normal."""
 
 
-def outline(shape: Any, X: Pose, n: np.ndarray, margin: Any) -> Outline:
+def outline(shape: Any, X: Pose, n: Array, margin: Any) -> Outline:
     """Outline of a shape placed at X along n, which points out of it; shapes touch within the margin [m]."""
     match shape:
         case Capsule():
@@ -100,14 +101,14 @@ class _Rounded:
     """A capsule: no side, and the straight line farthest along n. MuJoCo finds it on a capsule with half of the margin
     around, and goes back by as much along the normal of the side that it lies in."""
 
-    def __init__(self, shape: Capsule, X: Pose, n: np.ndarray, margin: Any) -> None:
+    def __init__(self, shape: Capsule, X: Pose, n: Array, margin: Any) -> None:
         self.shape, self.X, self.m, self.around = shape, X, X.R.T @ n, 0.5 * margin
         self.sides = Rows(np.zeros((0, 5)), 0.0)
 
     def ring(self, number: Any) -> Ring:
         raise AssertionError("a capsule has no sides")
 
-    def lines(self, normal: np.ndarray) -> Rows:
+    def lines(self, normal: Array) -> Rows:
         x, y = (self.shape.radius + self.around) * self.m[:2]
         up = where(self.m[2] < 0.0, -0.5, 0.5) * self.shape.length
         ends = [self.X.point(np.array([x, y, z])) + self.around * normal for z in (up, -up)]
@@ -117,7 +118,7 @@ class _Rounded:
 class _Round:
     """A cylinder: an end, and the straight line that is nearest to a side of another shape."""
 
-    def __init__(self, shape: Cylinder, X: Pose, n: np.ndarray) -> None:
+    def __init__(self, shape: Cylinder, X: Pose, n: Array) -> None:
         self.shape, self.X, along = shape, X, dot(X.R[:, 2], n)
         self.up = where(along < 0.0, -1.0, 1.0)
         self.sides = Rows(np.array([[number(absolute(along) > EDGE_ON), *(self.up * X.R[:, 2]), 0.0]]), 1.0)
@@ -127,7 +128,7 @@ class _Round:
         corners = [[radius * np.cos(t), -self.up * radius * np.sin(t), height] for t in ANGLES]
         return Ring(np.array([self.X.point(np.array(corner)) for corner in corners]), float(TURNS))
 
-    def lines(self, normal: np.ndarray) -> Rows:
+    def lines(self, normal: Array) -> Rows:
         x, y, _ = self.X.R.T @ normal
         scale = -self.shape.radius / sqrt(maximum(x * x + y * y, TINY))
         up = 0.5 * self.up * self.shape.length
@@ -138,7 +139,7 @@ class _Round:
 class _Corners:
     """A box: up to three sides and edges."""
 
-    def __init__(self, shape: Box, X: Pose, n: np.ndarray) -> None:
+    def __init__(self, shape: Box, X: Pose, n: Array) -> None:
         self.X, self.half, m = X, 0.5 * shape.size, X.R.T @ n
         self.up = [where(x < 0.0, -1.0, 1.0) for x in m]
         self.across = [absolute(x) <= EDGE_ON for x in m]
@@ -154,7 +155,7 @@ class _Corners:
             corners = where(number == float(axis), self._ring(axis), corners)
         return Ring(corners, 4.0)
 
-    def _ring(self, axis: int) -> np.ndarray:
+    def _ring(self, axis: int) -> Array:
         upper, lower = BOX_SIDES[axis]
         others = [k for k in range(3) if k != axis]
         corners = []
@@ -165,7 +166,7 @@ class _Corners:
             corners.append(self.X.point(np.array(local)))
         return np.array(corners)
 
-    def lines(self, normal: np.ndarray) -> Rows:
+    def lines(self, normal: Array) -> Rows:
         corner = np.array([up * size for up, size in zip(self.up, self.half, strict=True)])
         rows = []
         for k in range(3):
@@ -180,7 +181,7 @@ class _Corners:
 class _Polyhedron:
     """A hull: the sides and edges around the corner that is farthest along n."""
 
-    def __init__(self, body: Hull | TabledHull, X: Pose, n: np.ndarray) -> None:
+    def __init__(self, body: Hull | TabledHull, X: Pose, n: Array) -> None:
         self.X, self.m = X, X.R.T @ n
         self.level = LEVEL.of(self.m[0], 1.0)
         self.tables, number = SideTables.of(body)
@@ -189,13 +190,13 @@ class _Polyhedron:
         self.vertex = lookup(self.tables.vertices[:, :3], vertex)
         self.begin, self.count = lookup(self.tables.vertices[:, 3:], vertex)
 
-    def _corner(self, number: Any, steps: float) -> np.ndarray:
+    def _corner(self, number: Any, steps: float) -> Array:
         """A corner of a side, so many steps on from the vertex."""
         start, length, position = lookup(self.tables.sides[:, 3:], number)
         at = position + steps
         return lookup(self.tables.corners, start + where(at >= length, at - length, where(at < 0.0, at + length, at)))
 
-    def _flat(self, point: np.ndarray) -> Any:
+    def _flat(self, point: Array) -> Any:
         """1 where a corner is as far along n as the vertex, which is flat too."""
         way = point - self.vertex
         return number(absolute(dot(way, self.m)) <= self.level * sqrt(dot(way, way)))
@@ -211,7 +212,7 @@ class _Polyhedron:
         return scan(one, items, {"flats": 0.0}, count=self.vertices)["flats"][-1]
 
     @cached_property
-    def _around(self) -> dict[str, np.ndarray]:
+    def _around(self) -> dict[str, Array]:
         """Columns for the sides at the vertex: number, normal, the corner before it, count of flat corners."""
 
         def one(k: Any) -> dict[str, Any]:
@@ -248,7 +249,7 @@ class _Polyhedron:
         items = {"k": np.arange(float(self.tables.most_corners))}
         return Ring(mapped(one, items, length)["point"], length)
 
-    def lines(self, normal: np.ndarray) -> Rows:
+    def lines(self, normal: Array) -> Rows:
         return self._lines
 
     @cached_property

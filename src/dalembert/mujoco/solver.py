@@ -18,6 +18,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import held, logical_and, logical_or, maximum, minimum, repeat, visit, where
 from dalembert.math import map as mapped
 from dalembert.math.tolerances import TINY
+from dalembert.typing import Array
 
 from .rows import Block, Contacts
 
@@ -36,20 +37,20 @@ class Solution(NamedTuple):
     contacts (k, rows): the forces of contacts in slots.
     """
 
-    a: np.ndarray
-    force: np.ndarray
-    answers: list[np.ndarray]
-    contacts: np.ndarray
+    a: Array
+    force: Array
+    answers: list[Array]
+    contacts: Array
 
 
-def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
+def constrained(M: Array, a0: Array, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
     """The accelerations under constraints, and contacts in slots; a0 (nv,): those without.
 
     NaN where the iteration does not settle.
     """
     problem = _Problem(M, a0, blocks, contacts)
 
-    def newton(a: np.ndarray, best: Any, stalls: Any, done: Any) -> dict[str, Any]:
+    def newton(a: Array, best: Any, stalls: Any, done: Any) -> dict[str, Any]:
         step = problem.step(a)
         stalls = where(step.square < best, 0.0, stalls + 1.0)
         best = minimum(best, step.square)
@@ -65,7 +66,7 @@ def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts
     return forces_at(a, blocks, contacts)
 
 
-def forces_at(a: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
+def forces_at(a: Array, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
     """Forces of all constraints at given accelerations a (nv,), which need no iteration."""
     answers = [block.answer(x)[0] for block, x in zip(blocks, _misses(a, blocks), strict=True)]
     force: Any = np.zeros(len(a), object)
@@ -78,12 +79,12 @@ def forces_at(a: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None 
     return Solution(a, force, answers, pushes)
 
 
-def _misses(a: np.ndarray, blocks: Sequence[Block]) -> list[np.ndarray]:
+def _misses(a: Array, blocks: Sequence[Block]) -> list[Array]:
     """J a − reference of each block."""
     return [sparse_product(block.J, a) - block.reference for block in blocks]
 
 
-def _pushed(contacts: Contacts, a: np.ndarray, force: np.ndarray) -> dict[str, np.ndarray]:
+def _pushed(contacts: Contacts, a: Array, force: Array) -> dict[str, Array]:
     """Forces of the contacts in slots: "push" (k, rows), and "gathered", `force` with theirs, summed up."""
 
     def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
@@ -100,18 +101,18 @@ class _Step(NamedTuple):
     square: of its size beside the accelerations.
     """
 
-    s: np.ndarray
+    s: Array
     slope: Any
     inertia: Any
     square: Any
 
 
 class _Problem:
-    def __init__(self, M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None) -> None:
+    def __init__(self, M: Array, a0: Array, blocks: Sequence[Block], contacts: Contacts | None) -> None:
         self.M, self.a0, self.blocks, self.contacts = M, a0, blocks, contacts
         self.scale = a0 @ sparse_product(M, a0)
 
-    def step(self, a: np.ndarray) -> _Step:
+    def step(self, a: Array) -> _Step:
         """Newton's direction from a."""
         missing = sparse_product(self.M, a - self.a0)
         gradient, H = np.array(missing, object), np.array(self.M, object)
@@ -126,9 +127,7 @@ class _Problem:
         reach = self.scale + a @ sparse_product(self.M, a) + TINY
         return _Step(s, slope, s @ sparse_product(self.M, s), maximum(-slope, 0.0) / reach)
 
-    def _with_contacts(
-        self, contacts: Contacts, a: np.ndarray, gradient: np.ndarray, H: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _with_contacts(self, contacts: Contacts, a: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
         """The slope and the curvature of the cost with those of contacts."""
         at = np.nonzero(np.tril(contacts.pattern))
 
@@ -144,7 +143,7 @@ class _Problem:
         H[at] = H[at] + sums["added"]
         return sums["gradient"], H
 
-    def searched(self, a: np.ndarray, step: _Step) -> Any:
+    def searched(self, a: Array, step: _Step) -> Any:
         """Return the step length along a direction at which the slope vanishes."""
         ways = [
             (block, x, sparse_product(block.J, step.s))
@@ -192,12 +191,12 @@ class _Problem:
 
 def _summed(
     step: Callable[..., dict[str, Any]], items: dict[str, Any], carry: dict[str, Any], count: Any
-) -> dict[str, np.ndarray]:
+) -> dict[str, Array]:
     """Sums carried from contact to contact, and the other results of each."""
     return visit(lambda _, *parts: step(*parts), items, np.zeros((1, 1)), None, carry, count)
 
 
-def _add(H: np.ndarray, J: np.ndarray, stiffness: np.ndarray) -> None:
+def _add(H: Array, J: Array, stiffness: Array) -> None:
     """H += Jᵀ stiffness J, the lower triangle."""
     pattern = nonzeros(J)
     columns = np.flatnonzero(pattern.any(axis=0))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.compiler.execute import Interrupted
 from dalembert.errors import DalembertError
+from dalembert.typing import Array
 
 if TYPE_CHECKING:
     from .rollout.result import Rollout
@@ -52,7 +53,7 @@ def part_completed(complete: Callable[[Run], Run]) -> Iterator[None]:
         raise
 
 
-def sound(q: np.ndarray, e: np.ndarray, nv: int) -> np.ndarray:
+def sound(q: Array, e: Array, nv: int) -> Array:
     """Whether states q (…, nq), e (…, ne) are numbers, with velocities e[…, :nv] that something can have."""
     numbers = np.isfinite(q).all(axis=-1) & np.isfinite(e[..., nv:]).all(axis=-1)
     return numbers & (np.abs(e[..., :nv]) <= FASTEST).all(axis=-1)

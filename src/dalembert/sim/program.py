@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.compiler import execute
 from dalembert.compiler.graph import Function, trace
+from dalembert.typing import Array
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -45,7 +46,7 @@ class Program(execute.Program):
         nothing = {n: np.zeros(0) for n, size in sizes.items() if not size}
         self.compute, self.interpreted = partial(compute, **nothing), interpreted
 
-        def on_inputs(*arrays: np.ndarray) -> dict[str, Any]:
+        def on_inputs(*arrays: Array) -> dict[str, Any]:
             results = self.compute(**dict(zip(used, arrays, strict=True)))
             return {n: np.broadcast_to(np.asarray(results[n], object), shape) for n, shape in shapes.items()}
 
@@ -63,18 +64,18 @@ class Program(execute.Program):
 
     def __call__(
         self,
-        inputs: Mapping[str, np.ndarray],
+        inputs: Mapping[str, Array],
         batch: tuple[int, ...] = (1,),
         passes: int = 1,
         threads: int | None = 1,
         backend: str | None = None,
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Array]:
         """Run for a batch: inputs (*batch, size), of a sequence (*batch, passes · size); outputs (*batch, …)."""
         if self.interpreted:
             return self._interpret(inputs, passes)
         return super().__call__(inputs, batch, passes, threads, backend)
 
-    def _interpret(self, inputs: Mapping[str, np.ndarray], passes: int) -> dict[str, np.ndarray]:
+    def _interpret(self, inputs: Mapping[str, Array], passes: int) -> dict[str, Array]:
         """One state, pass after pass, in Python."""
         state = {n: np.asarray(inputs[n], float) for n in self.sizes}
         repeat = self.repetition or execute.Repetition(())

@@ -17,7 +17,7 @@ from dalembert.compiler.execute.device import Array
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.live import prepared
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.stepping import Stepping
+from dalembert.sim.rollout.stepping import StepParts, Stepping
 from tolerances import SOLVE, assert_close
 
 __all__ = ["no_gpu"]
@@ -68,7 +68,7 @@ def on_stand_in(name, make_folder):
         model, parts = prepared(
             "test", model, (stop, elements.Friction(robot.joints[1].name, 0.5)), INTEGRATORS["semi-implicit"], "dry"
         )
-    stepping = Stepping(model, parts, law, INTEGRATORS["semi-implicit"], live, driven, varying)
+    stepping = Stepping(StepParts(model, parts, law, INTEGRATORS["semi-implicit"], live, driven, varying))
     loops = [stepping.onwards(True, each) for each in (True, False)] + [stepping.onwards(states=True)]
     loops += [stepping.backwards(each) for each in (True, False)]
     for k, loop in enumerate(loops):

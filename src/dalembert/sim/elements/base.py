@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model
+from dalembert.typing import Array
 
 from ..system.constraints import Constraint
 
@@ -25,11 +26,11 @@ class Situation(NamedTuple):
 
     model: Model
     t: Any
-    q: np.ndarray
-    v: np.ndarray
-    z: np.ndarray
-    tau: np.ndarray
-    controls: np.ndarray = NOTHING
+    q: Array
+    v: Array
+    z: Array
+    tau: Array
+    controls: Array = NOTHING
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Action:
     """
 
     tau: Mapping[int, Any] = field(default_factory=dict)
-    wrenches: Mapping[int, np.ndarray] = field(default_factory=dict)
+    wrenches: Mapping[int, Array] = field(default_factory=dict)
     rate: Any = ()
     lost: Any = 0.0
     given: Any = 0.0
@@ -87,7 +88,7 @@ class Element:
         """The model with what the element adds to its constants; here the names are checked."""
         return model
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         """The element's own states at the beginning."""
         return np.zeros(0)
 
@@ -96,10 +97,12 @@ class Element:
         return 0
 
     def act(self, s: Situation) -> Action:
-        """Forces and powers in a situation."""
-        raise TypeError(f"{type(self).__name__} must define act(situation)")
+        """Forces and powers in a situation; none by itself of one that only gives constraints."""
+        if type(self).constraints is Element.constraints:
+            raise TypeError(f"{type(self).__name__} must define act(situation)")
+        return Action()
 
-    def advanced(self, z: np.ndarray, rate: np.ndarray, h: Any) -> np.ndarray:
+    def advanced(self, z: Array, rate: Array, h: Any) -> Array:
         """Its own states after a fixed step h [s] of first order that sets out with this rate of them."""
         return z + h * rate
 
@@ -115,7 +118,7 @@ class Element:
         """Numbers that are positive until something happens: `simulate` locates where one reaches zero."""
         return []
 
-    def jumped(self, gap: int, s: Situation) -> np.ndarray:
+    def jumped(self, gap: int, s: Situation) -> Array:
         """The element's states just after gap number `gap` has reached zero, of numbers; by default as before."""
         return s.z
 

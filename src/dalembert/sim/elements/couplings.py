@@ -17,6 +17,7 @@ from dalembert.model.closures import Closure
 from dalembert.model.mujoco import MujocoTendon
 from dalembert.quantities.tangent import differentiated, pushed, spread
 from dalembert.spatial import Pose, cross
+from dalembert.typing import Array
 
 from ..system.constraints import Constraint, Rows
 from .base import Action, Element, Situation, positive
@@ -43,18 +44,16 @@ class PointSpring(Element):
 
     @property
     def loses(self) -> bool:  # type: ignore[override]
-        """Only with damping."""
         return bool(self.damping != 0.0)
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frames."""
         for name in (self.frame, self.other):
             if name != "world":
                 model.frame(name)
         positive(self.label(), stiffness=self.stiffness, length=self.length, damping=self.damping)
         return model
 
-    def _geometry(self, s: Situation) -> tuple[Any, np.ndarray, Any]:
+    def _geometry(self, s: Situation) -> tuple[Any, Array, Any]:
         """Length, direction (3,) from the other point to this one, rate of the length."""
         p, v = _moving(s, self.frame, self.point)
         p0, v0 = _moving(s, self.other, self.other_point)
@@ -66,7 +65,6 @@ class PointSpring(Element):
         return size, direction, direction @ (v - v0)
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite forces along the line."""
         size, direction, rate = self._geometry(s)
         pull = self.stiffness * (size - self.length) + self.damping * rate
         ends = [(self.frame, self.point, -pull), (self.other, self.other_point, pull)]
@@ -78,7 +76,6 @@ class PointSpring(Element):
         return Action(wrenches=body_loads(s.model, s.q, loads), lost=self.damping * rate * rate)
 
     def energy(self, s: Situation) -> Any:
-        """½ k (length − relaxed)²."""
         return 0.5 * self.stiffness * (self._geometry(s)[0] - self.length) ** 2
 
 
@@ -98,16 +95,14 @@ class PointDamper(Element):
         return PointSpring(self.frame, self.other, 0.0, 0.0, self.damping, self.point, self.other_point)
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frames."""
         positive(self.label(), damping=self.damping)
         return self._spring().prepared(model)
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite forces along the line."""
         return self._spring().act(s)
 
 
-def _moving(s: Situation, name: str, point: Point) -> tuple[np.ndarray, np.ndarray]:
+def _moving(s: Situation, name: str, point: Point) -> tuple[Array, Array]:
     """Position and velocity (3,) of a point in the world."""
     if name == "world":
         return np.array(point), np.zeros(3)
@@ -137,7 +132,6 @@ class Tendon(Element):
         return cls(tendon.name, tendon.stiffness, tendon.damping, tendon.rest, tendon.joints, tendon.path)
 
     def label(self) -> str:
-        """Its own name."""
         return f"tendon {self.name}"
 
     def _line(self, s: Situation) -> Transmission:
@@ -149,7 +143,6 @@ class Tendon(Element):
         return maximum(length - long, 0.0) + minimum(length - short, 0.0)
 
     def act(self, s: Situation) -> Action:
-        """Its pull at the joints."""
         length, moment = self._line(s)
         rate = moment @ s.v
         tau = -(self.stiffness * self._stretch(length) + self.damping * rate) * moment
@@ -157,7 +150,6 @@ class Tendon(Element):
         return Action(at_joints, lost=self.damping * rate * rate)
 
     def energy(self, s: Situation) -> Any:
-        """½ k stretch²."""
         stretch = self._stretch(self._line(s).length)
         return 0.5 * self.stiffness * stretch * stretch
 
@@ -171,7 +163,7 @@ def tendons(model: Model) -> tuple[Element, ...]:
 ORIGIN = np.zeros(3)
 
 
-def relative_motion(s: Situation, a: str, b: str) -> tuple[Pose, np.ndarray, Pose]:
+def relative_motion(s: Situation, a: str, b: str) -> tuple[Pose, Array, Pose]:
     """X_KL of frame b as seen from frame a, its motion [ω; ṗ] along a's axes, and X_WK."""
     K, L = (frame_pose(s.model, s.q, s.model.frame(name)) for name in (a, b))
     V_K, V_L = (velocity(s.model, s.q, s.v, s.model.frame(name), ORIGIN) for name in (a, b))
@@ -182,9 +174,7 @@ def relative_motion(s: Situation, a: str, b: str) -> tuple[Pose, np.ndarray, Pos
     return Pose(K.R.T @ L.R, p), np.concatenate([turning, moving]), K
 
 
-def opposite_wrenches(
-    s: Situation, a: str, b: str, torque: np.ndarray, force: np.ndarray, X: Pose
-) -> dict[int, np.ndarray]:
+def opposite_wrenches(s: Situation, a: str, b: str, torque: Array, force: Array, X: Pose) -> dict[int, Array]:
     """Wrenches of a torque and a force on b, at b's origin, along a's axes, and of the opposite ones on a."""
     K, L = s.model.frame(a), s.model.frame(b)
     return body_loads(s.model, s.q, [Load(L, X.R.T @ torque, X.R.T @ force, ORIGIN), Load(K, -torque, -force, X.p)])
@@ -209,16 +199,14 @@ class Bushing(Element):
     loses: ClassVar[bool] = True
 
     def label(self) -> str:
-        """Its own name."""
         return self.name
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frames."""
         for name in (self.frame, self.other):
             model.frame(name)
         return model
 
-    def wrench(self, s: Situation) -> tuple[np.ndarray, Pose, np.ndarray]:
+    def wrench(self, s: Situation) -> tuple[Array, Pose, Array]:
         """[τ; f] (6,) on `other` at its origin along the axes of `frame`, whose power is λ φ̇; X_KL, and φ̇."""
         X, V, _ = relative_motion(s, self.frame, self.other)
         rate = self.closure.rate(X, V)
@@ -226,13 +214,11 @@ class Bushing(Element):
         return np.array([force @ self.closure.rate(X, unit) for unit in np.eye(6)]), X, rate
 
     def act(self, s: Situation) -> Action:
-        """Equal and opposite wrenches."""
         wrench, X, rate = self.wrench(s)
         loads = opposite_wrenches(s, self.frame, self.other, wrench[:3], wrench[3:], X)
         return Action(wrenches=loads, lost=rate @ (np.array(self.damping) * rate))
 
     def energy(self, s: Situation) -> Any:
-        """½ Σ k φ²."""
         gap = self.closure.residual(relative_motion(s, self.frame, self.other)[0])
         return 0.5 * (gap @ (np.array(self.stiffness) * gap))
 
@@ -242,7 +228,6 @@ class IndependentJoints(Element):
     """A promise that no equation of the closed joints follows from others: "leapfrog" then needs no test of pivots."""
 
     def act(self, s: Situation) -> Action:
-        """Nothing."""
         return Action()
 
 
@@ -254,22 +239,20 @@ class Holonomic(Element):
     """
 
     name: str
-    function: Callable[[np.ndarray], Any]
+    function: Callable[[Array], Any]
     count: int = 1
 
     def label(self) -> str:
-        """Its own name."""
         return self.name
 
     def constraints(self, model: Model) -> tuple[Constraint, ...]:
-        """φ(q) = 0, kept by any force."""
         return (Constraint(self.name, self.count, self._rows),)
 
     def _rows(self, s: Situation) -> Rows:
         """φ, its rows and their bias, by derivatives on the graph."""
         n, count = s.model.nv, self.count
 
-        def all_of_it(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def all_of_it(q: Array, v: Array) -> Array:
             residual = np.atleast_1d(np.asarray(self.function(q), object))
             if residual.shape != (count,):
                 raise DalembertError(
@@ -282,7 +265,3 @@ class Holonomic(Element):
         parts = differentiated(all_of_it)(s.q, s.v)
         residual, bias, J = parts[:count], parts[count : 2 * count], parts[2 * count :].reshape(count, n)
         return Rows(residual, J, bias, np.zeros(count))
-
-    def act(self, s: Situation) -> Action:
-        """No force of its own: that of the multipliers follows from the motion."""
-        return Action()

@@ -13,6 +13,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, minimum, tanh, where
 from dalembert.model import Actuator, JointForceLimits, Model
 from dalembert.model.actuators import within
+from dalembert.typing import Array
 
 from .base import Action, Element, Situation, above_zero, positive, single
 from .joint import depth, flank
@@ -49,11 +50,9 @@ class Motor(Element):
 
     @property
     def loses(self) -> bool:  # type: ignore[override]
-        """Only in a gear that is not perfect."""
         return self.efficiency < 1.0
 
     def prepared(self, model: Model) -> Model:
-        """The joint with the rotor's inertia."""
         body = single(model, self.joint, self.label())
         positive(self.label(), stall_torque=self.stall_torque, rotor_inertia=self.rotor_inertia)
         above_zero(self.label(), no_load_speed=self.no_load_speed, gear=abs(self.gear), slip_speed=self.slip_speed)
@@ -72,11 +71,9 @@ class Motor(Element):
         return replace(model, bodies=bodies)
 
     def size(self, model: Model) -> int:
-        """The temperature of the winding, where it matters."""
         return 0 if self.continuous is None else 1
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Cold."""
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         return np.zeros(self.size(model))
 
     def act(self, s: Situation) -> Action:
@@ -119,7 +116,6 @@ class FlexibleJoint(Element):
     viscous: float = 0.0
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint and the numbers."""
         single(model, self.joint, self.label())
         positive(self.label(), stiffness=self.stiffness, damping=self.damping, backlash=self.backlash)
         positive(self.label(), viscous=self.viscous)
@@ -127,16 +123,13 @@ class FlexibleJoint(Element):
         return model
 
     def size(self, model: Model) -> int:
-        """Angle and speed of the motor."""
         return 2
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The motor goes with the joint."""
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         body = model.joint(self.joint)
         return np.array([q[body.q][0], v[body.v][0]])
 
     def act(self, s: Situation) -> Action:
-        """The spring's force instead of the command, and the motor's motion."""
         body = s.model.joint(self.joint)
         (x,), (v,), (tau,) = s.q[body.q], s.v[body.v], s.tau[body.v]
         angle, speed = s.z
@@ -146,7 +139,6 @@ class FlexibleJoint(Element):
         return Action({body.index: np.array([force - tau])}, rate=rate, lost=lost, given=tau * (speed - v))
 
     def energy(self, s: Situation) -> Any:
-        """Energy of the spring and of the motor's inertia."""
         (x,) = s.q[s.model.joint(self.joint).q]
         angle, speed = s.z
         return 0.5 * self.stiffness * depth(angle - x, self.backlash) ** 2 + 0.5 * self.inertia * speed * speed
@@ -189,31 +181,26 @@ class Actuators(Element):
         return tuple(k for k, actuator in enumerate(self.actuators) if actuator.dynamics != "none")
 
     def label(self) -> str:
-        """Name of its states."""
         return "actuators"
 
     def size(self, model: Model) -> int:
-        """Activations."""
         return len(self._dynamic)
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Not activated; within the limits."""
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         return np.array([within(0.0, self.actuators[k].activation_limits) for k in self._dynamic])
 
-    def commands(self, z: np.ndarray, controls: np.ndarray) -> list[Any]:
+    def commands(self, z: Array, controls: Array) -> list[Any]:
         """Commands after limits and dynamics, of controls (nu,) and activations z."""
         commands: list[Any] = [a.limited(u) for a, u in zip(self.actuators, controls, strict=True)]
         for k, activation in zip(self._dynamic, z, strict=True):
             commands[k] = within(activation, self.actuators[k].activation_limits)
         return commands
 
-    def forces(self, model: Model, q: np.ndarray, v: np.ndarray, z: np.ndarray, controls: np.ndarray) -> np.ndarray:
+    def forces(self, model: Model, q: Array, v: Array, z: Array, controls: Array) -> Array:
         """Generalised forces (nv,) of controls (nu,) and activations z."""
         return actuator_forces(model, self.actuators, self.limits, q, v, self.commands(z, controls))
 
-    def servo_step(
-        self, model: Model, q: np.ndarray, v: np.ndarray, z: np.ndarray, controls: np.ndarray, h: Any, M: np.ndarray
-    ) -> ServoStep:
+    def servo_step(self, model: Model, q: Array, v: Array, z: Array, controls: Array, h: Any, M: Array) -> ServoStep:
         """Forces and inertia that the servos among them add in a time step h."""
         return servo_step(model, self.actuators, self.limits, q, v, self.commands(z, controls), h, M)
 
@@ -231,7 +218,7 @@ class Actuators(Element):
             rates.append(rate)
         return Action(rate=np.array(rates)) if rates else Action()
 
-    def advanced(self, z: np.ndarray, rate: np.ndarray, h: Any) -> np.ndarray:
+    def advanced(self, z: Array, rate: Array, h: Any) -> Array:
         """Activations after a step of first order: filters by their solution if asked for, within their limits."""
         following = [self.actuators[k].next_activation(x, r, h) for k, x, r in zip(self._dynamic, z, rate, strict=True)]
         return np.array(following)

@@ -15,6 +15,7 @@ from dalembert.math import maximum, minimum, sqrt
 from dalembert.model import Frame, Model
 from dalembert.model.surroundings import Compensation, FluidShape, Medium
 from dalembert.spatial import Inertia, cross
+from dalembert.typing import Array
 
 from .base import Action, Element, Situation, above_zero, positive
 from .couplings import tendons
@@ -30,16 +31,14 @@ class GravityField(Element):
     one the field has an account of the work that it does. Both are traced.
     """
 
-    field: Callable[[np.ndarray], Any]
-    potential: Callable[[np.ndarray], Any] | None = None
+    field: Callable[[Array], Any]
+    potential: Callable[[Array], Any] | None = None
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """Only where no potential is known."""
         return self.potential is None
 
     def act(self, s: Situation) -> Action:
-        """A force at each centre of mass."""
         loads, power = [], 0.0
         for index, p, m in masses(s):
             frame, com = s.model.frames[index], np.array(s.model.bodies[index].inertia.com)
@@ -50,7 +49,6 @@ class GravityField(Element):
         return Action(wrenches=body_loads(s.model, s.q, loads), given=power)
 
     def energy(self, s: Situation) -> Any:
-        """Σ m potential."""
         if self.potential is None:
             return 0.0
         return sum((m * self.potential(p) for _, p, m in masses(s)), 0.0)
@@ -67,26 +65,24 @@ class CentralGravity(Element):
     center: Vector = (0.0, 0.0, 0.0)
 
     def _field(self) -> GravityField:
-        def from_center(p: np.ndarray) -> tuple[np.ndarray, Any]:
+        def from_center(p: Array) -> tuple[Array, Any]:
             r = p - np.array(self.center)
             return r, sqrt(r @ r)
 
-        def field(p: np.ndarray) -> np.ndarray:
+        def field(p: Array) -> Array:
             r, size = from_center(p)
             return (-self.mu / (size * size * size)) * r
 
         return GravityField(field, lambda p: -self.mu / from_center(p)[1])
 
     def act(self, s: Situation) -> Action:
-        """A force at each centre of mass."""
         return self._field().act(s)
 
     def energy(self, s: Situation) -> Any:
-        """−μ m / |r|."""
         return self._field().energy(s)
 
 
-def masses(s: Situation) -> list[tuple[int, np.ndarray, Any]]:
+def masses(s: Situation) -> list[tuple[int, Array, Any]]:
     """(index, centre of mass (3,) in the world, mass) of each body with mass."""
     X = poses(s.model, s.q)
     bodies = [body for body in s.model.bodies if body.inertia.mass != 0.0]
@@ -114,17 +110,14 @@ class Drag(Element):
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """Only wind puts in energy."""
         return True if callable(self.wind) else any(self.wind)
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frame."""
         model.frame(self.frame)
         positive(self.label(), area=self.area, density=self.density, linear=self.linear, angular=self.angular)
         return model
 
     def act(self, s: Situation) -> Action:
-        """A wrench on the frame."""
         frame, point = s.model.frame(self.frame), np.array(self.point)
         V = velocity(s.model, s.q, s.v, frame, point)
         wind = np.asarray(self.wind(s.t)) if callable(self.wind) else np.array(self.wind)
@@ -149,14 +142,12 @@ class Thruster(Element):
     point: Vector = (0.0, 0.0, 0.0)
 
     def prepared(self, model: Model) -> Model:
-        """Checks the frame and the axis."""
         model.frame(self.frame)
         if not np.linalg.norm(self.axis) > 0.0:
             raise DalembertError(f"{self.label()}: axis is {self.axis}, expected a direction such as (0, 0, 1)")
         return model
 
     def act(self, s: Situation) -> Action:
-        """The force at its point."""
         frame, point = s.model.frame(self.frame), np.array(self.point)
         size = self.thrust(s.t) if callable(self.thrust) else self.thrust
         along = np.array(self.axis) / np.linalg.norm(self.axis)
@@ -185,7 +176,6 @@ class Buoyancy(Element):
     added: float = 0.0
 
     def prepared(self, model: Model) -> Model:
-        """The body with the fluid that moves with it."""
         frame = model.frame(self.frame)
         above_zero(self.label(), volume=self.volume, density=self.density)
         positive(self.label(), added=self.added)
@@ -209,12 +199,12 @@ class Buoyancy(Element):
         """Mass of the fluid that moves along [kg]."""
         return self.added * self.density * self.volume
 
-    def _place(self, s: Situation) -> tuple[Frame, np.ndarray]:
+    def _place(self, s: Situation) -> tuple[Frame, Array]:
         """The frame, and the place of the volume in the world (3,)."""
         frame = s.model.frame(self.frame)
         return frame, frame_pose(s.model, s.q, frame).point(np.array(self.point))
 
-    def _depth(self, s: Situation, place: np.ndarray) -> tuple[Any, Any, float]:
+    def _depth(self, s: Situation, place: Array) -> tuple[Any, Any, float]:
         """How deep the ball's lowest point is, within the ball and beyond it [m], and its radius [m]."""
         g = s.model.gravity
         assert self.surface is not None
@@ -235,7 +225,6 @@ class Buoyancy(Element):
         return Action(wrenches=body_loads(s.model, s.q, [load]))
 
     def energy(self, s: Situation) -> Any:
-        """The energy that rising releases."""
         _, place = self._place(s)
         g = s.model.gravity
         if self.surface is None:
@@ -255,7 +244,7 @@ class GravityCompensation(Element):
 
     compensations: tuple[Compensation, ...]
 
-    def _weights(self, model: Model) -> list[tuple[Frame, np.ndarray, np.ndarray]]:
+    def _weights(self, model: Model) -> list[tuple[Frame, Array, Array]]:
         """(frame of the link, its centre of mass in it, its balanced weight (3,) [N], along gravity)."""
         parts = {part.name: part for body in model.bodies for part in body.parts}
         links = [(parts[each.link].inertia, each) for each in self.compensations]
@@ -266,12 +255,10 @@ class GravityCompensation(Element):
         ]
 
     def act(self, s: Situation) -> Action:
-        """Against gravity."""
         loads = [Load(frame, np.zeros(3), -weight, com, "world") for frame, com, weight in self._weights(s.model)]
         return Action(wrenches=body_loads(s.model, s.q, loads))
 
     def energy(self, s: Situation) -> Any:
-        """The energy that sinking releases."""
         return sum((weight @ frame_pose(s.model, s.q, f).point(com) for f, com, weight in self._weights(s.model)), 0.0)
 
 
@@ -293,7 +280,6 @@ class Fluid(Element):
         return bool(np.any(self.medium.wind)) or any(shape.coefficients for shape in self.medium.shapes)
 
     def act(self, s: Situation) -> Action:
-        """A wrench on each shape."""
         loads, lost, put_in = [], 0.0, 0.0
         for shape in self.medium.shapes:
             frame = s.model.frame(shape.link)
@@ -312,7 +298,7 @@ class Fluid(Element):
 Wrench = tuple[np.ndarray, np.ndarray]  # torque and force, along the axes of the shape
 
 
-def _on_box(medium: Medium, shape: FluidShape, w: np.ndarray, u: np.ndarray) -> tuple[Wrench, Wrench]:
+def _on_box(medium: Medium, shape: FluidShape, w: Array, u: Array) -> tuple[Wrench, Wrench]:
     """Drag of a box, and no lift."""
     a, b, c = shape.size
     mean = (a + b + c) / 3.0
@@ -325,7 +311,7 @@ def _on_box(medium: Medium, shape: FluidShape, w: np.ndarray, u: np.ndarray) -> 
     return (torque, force), (np.zeros(3), np.zeros(3))
 
 
-def _on_ellipsoid(medium: Medium, shape: FluidShape, w: np.ndarray, u: np.ndarray) -> tuple[Wrench, Wrench]:
+def _on_ellipsoid(medium: Medium, shape: FluidShape, w: Array, u: Array) -> tuple[Wrench, Wrench]:
     """Drag of an ellipsoid; lift and added mass."""
     rho, (a, b, c) = medium.density, (float(x) for x in shape.size)
     blunt, slender, angular, kutta, magnus = shape.coefficients

@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.math import abs as absolute
 from dalembert.math import exp, maximum, minimum, sign, where
 from dalembert.model import Model
+from dalembert.typing import Array
 
 from ..system.constraints import Constraint, Interval, Rows, joint_rows
 from .base import Action, Element, Situation, positive, single
@@ -52,11 +53,9 @@ class Friction(Element):
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """Only a surface that moves puts in energy."""
         return bool(self.surface_speed != 0.0)
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint and the numbers."""
         single(model, self.joint, self.label())
         positive(self.label(), viscous=self.viscous, bristle_damping=self.bristle_damping)
         if not (self.coulomb > 0.0 and self.stribeck_speed > 0.0 and (self.stiffness is None or self.stiffness > 0.0)):
@@ -68,10 +67,9 @@ class Friction(Element):
         return model
 
     def size(self, model: Model) -> int:
-        """One bristle, or none."""
         return 0 if self.stiffness is None else 1
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         """Bristles bent as in steady sliding at v; straight at rest."""
         if self.stiffness is None:
             return np.zeros(0)
@@ -96,7 +94,6 @@ class Friction(Element):
         return (Constraint(self.label(), 1, rows, Interval(static, self._level)),)
 
     def act(self, s: Situation) -> Action:
-        """Viscous friction, and the force of the bristles and how they bend."""
         body = s.model.joint(self.joint)
         v = s.v[body.v][0] - self.surface_speed
         if self.stiffness is None:
@@ -114,7 +111,6 @@ class Friction(Element):
         )
 
     def energy(self, s: Situation) -> Any:
-        """½ σ0 z²."""
         return 0.0 if self.stiffness is None else 0.5 * self.stiffness * s.z[0] ** 2
 
 
@@ -133,21 +129,15 @@ class JointFriction(Element):
     rises: tuple[tuple[tuple[float, float], ...], ...]
 
     def label(self) -> str:
-        """The account of the joint's friction."""
         return f"friction {self.joint}"
 
     def constraints(self, model: Model) -> tuple[Constraint, ...]:
-        """One row for each freedom that has friction."""
         first = model.joint(self.joint).v.start
         return tuple(
             Constraint(self.label(), 1, _freedom_rows(first + k), _interval(level, rises), reported=False)
             for k, (level, rises) in enumerate(zip(self.levels, self.rises, strict=True))
             if level > 0.0 or rises
         )
-
-    def act(self, s: Situation) -> Action:
-        """Nothing by itself: the force follows from the motion."""
-        return Action()
 
 
 def _interval(level: float, rises: tuple[tuple[float, float], ...]) -> Interval:

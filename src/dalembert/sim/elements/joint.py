@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.math import maximum, minimum, where
 from dalembert.model import Model
+from dalembert.typing import Array
 
 from ..system.constraints import Constraint, Impact, Range, Rows, joint_rows
 from .base import Action, Element, Situation, body_of, positive, single
@@ -29,24 +30,20 @@ class Spring(Element):
 
     @property
     def loses(self) -> bool:  # type: ignore[override]
-        """Only with damping."""
         return bool(self.damping != 0.0)
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint."""
         single(model, self.joint, self.label())
         positive(self.label(), stiffness=self.stiffness, damping=self.damping)
         return model
 
     def act(self, s: Situation) -> Action:
-        """Spring and damper force."""
         body = s.model.joint(self.joint)
         v = s.v[body.v]
         tau = self.stiffness * (self.rest - s.q[body.q]) - self.damping * v
         return Action({body.index: tau}, lost=self.damping * (v @ v))
 
     def energy(self, s: Situation) -> Any:
-        """½ k (rest − θ)²."""
         stretch = self.rest - s.q[s.model.joint(self.joint).q]
         return 0.5 * self.stiffness * (stretch @ stretch)
 
@@ -61,13 +58,11 @@ class Damper(Element):
     damping: float
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint."""
         body_of(model, self.joint, self.label())
         positive(self.label(), damping=self.damping)
         return model
 
     def act(self, s: Situation) -> Action:
-        """−damping v."""
         body = s.model.joint(self.joint)
         v = s.v[body.v]
         return Action({body.index: -self.damping * v}, lost=self.damping * (v @ v))
@@ -89,20 +84,17 @@ class Backlash(Element):
     center: float = 0.0
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint."""
         single(model, self.joint, self.label())
         positive(self.label(), gap=self.gap, stiffness=self.stiffness, damping=self.damping)
         return model
 
     def act(self, s: Situation) -> Action:
-        """Force of the flank that is touched."""
         body = s.model.joint(self.joint)
         (x,), (v,) = s.q[body.q], s.v[body.v]
         force, lost = flank(x - self.center, v, self.gap, self.stiffness, self.damping)
         return Action({body.index: np.array([-force])}, lost=lost)
 
     def energy(self, s: Situation) -> Any:
-        """½ k depth²."""
         (x,) = s.q[s.model.joint(self.joint).q]
         return 0.5 * self.stiffness * depth(x - self.center, self.gap) ** 2
 
@@ -141,7 +133,6 @@ class SoftLimit(Element):
     upper: float | None = None
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint and that there is a limit."""
         limits(model, self)
         positive(self.label(), stiffness=self.stiffness, damping=self.damping)
         return model
@@ -154,7 +145,6 @@ class SoftLimit(Element):
         return [*sides, (-1.0, maximum(x - upper, 0.0))] if np.isfinite(upper) else sides
 
     def act(self, s: Situation) -> Action:
-        """The push of both buffers; they do not pull."""
         body = s.model.joint(self.joint)
         (v,) = s.v[body.v]
         tau, lost = 0.0, 0.0
@@ -165,7 +155,6 @@ class SoftLimit(Element):
         return Action({body.index: np.array([tau])}, lost=lost)
 
     def energy(self, s: Situation) -> Any:
-        """¼ k depth⁴."""
         return sum((0.25 * self.stiffness * x * x * x * x for _, x in self._sides(s)), 0.0)
 
 
@@ -190,26 +179,20 @@ class HardStop(Element):
     rest_speed: float = 1e-3
 
     def prepared(self, model: Model) -> Model:
-        """Checks the joint and the numbers."""
         limits(model, self)
         positive(self.label(), rest_speed=self.rest_speed)
         if not 0.0 <= self.restitution <= 1.0:
             raise DalembertError(f"{self.label()}: restitution is {self.restitution}, expected 0 … 1")
         return model
 
-    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def start(self, model: Model, q: Array, v: Array) -> Array:
         """No state of its own; the joint must start within the limits."""
         x, (lower, upper) = float(q[model.joint(self.joint).q][0]), limits(model, self)
         if not lower <= x <= upper:
             raise DalembertError(f"{self.label()}: the joint starts at {x:g}, expected within {lower:g} … {upper:g}")
         return np.zeros(0)
 
-    def act(self, s: Situation) -> Action:
-        """Nothing by itself: the push of a stop follows from the motion."""
-        return Action()
-
     def constraints(self, model: Model) -> tuple[Constraint, ...]:
-        """The coordinate stays within the limits."""
         body = model.joint(self.joint)
 
         def rows(s: Situation) -> Rows:

@@ -11,6 +11,7 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.model.mujoco import MujocoOption
+from dalembert.typing import Array
 
 from .base import Action, Element, Situation
 
@@ -27,16 +28,13 @@ class SoftContact(Element):
     problem: MujocoConstraints
 
     def label(self) -> str:
-        """Name of its account."""
         return "contact"
 
     def act(self, s: Situation) -> Action:
         """Return no force: see `force`."""
         return Action()
 
-    def force(
-        self, model: Model, q: np.ndarray, v: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
-    ) -> np.ndarray:
+    def force(self, model: Model, q: Array, v: Array, forces: Array, wrenches: dict[int, Array]) -> Array:
         """Generalized force (nv,) of all constraints, where forces (nv,) and wrenches on bodies act beside them."""
         return self.problem.balance(model, q, v, forces, wrenches).force
 

@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import displacement_rate, integrate
 from dalembert.math import abs as absolute
 from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
+from dalembert.typing import Array
 
 from ..program import Program
 from ..system.shared import shared
@@ -54,14 +55,14 @@ class StepLimits(NamedTuple):
 def attempt(
     system: System,
     method: Tableau,
-    q: np.ndarray,
-    e: np.ndarray,
-    k: np.ndarray,
+    q: Array,
+    e: Array,
+    k: Array,
     clock: AdaptiveClock,
     limits: StepLimits,
     row: Any,
     stop: Any,
-    u: np.ndarray,
+    u: Array,
 ) -> dict[str, Any]:
     """The outputs of a pass; see `adaptive_program`."""
     model, layout = system.model, system.layout
@@ -111,17 +112,17 @@ def attempt(
     return outputs
 
 
-def _sizes(system: System, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+def _sizes(system: System, q0: Array, q1: Array) -> Array:
     """The size of each freedom's coordinate (nv,)."""
     bodies = system.model.independent
     return np.concatenate([maximum(body.joint.size(q0[body.q]), body.joint.size(q1[body.q])) for body in bodies])
 
 
-def _larger(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _larger(x: Array, y: Array) -> Array:
     return maximum(absolute(x), absolute(y))
 
 
-def _square(method: Tableau, h: Any, d: list, measured: list, scale: np.ndarray) -> Any:
+def _square(method: Tableau, h: Any, d: list, measured: list, scale: Array) -> Any:
     """Mean square of the error in units of the tolerance."""
     squares = []
     for row in method.errors:
@@ -133,7 +134,7 @@ def _square(method: Tableau, h: Any, d: list, measured: list, scale: np.ndarray)
     return five * five / maximum(five + 0.01 * three, 1e-300)
 
 
-def _sum(x: np.ndarray) -> Any:
+def _sum(x: Array) -> Any:
     """In pairs, so that no addition waits for all others."""
     return x[0] if len(x) == 1 else _sum(np.append(x[:-1:2] + x[1::2], x[len(x) // 2 * 2 :]))
 
@@ -182,7 +183,7 @@ def adaptive_program(system: System, method: Tableau, identity: str | None) -> P
     )
 
 
-def polynomial(method: Tableau, slopes: Stages) -> np.ndarray:
+def polynomial(method: Tableau, slopes: Stages) -> Array:
     """Coefficients (degree, nv + ne) of x, x², … of a step's displacement and change of e, over its size."""
     assert method.dense is not None
     return np.array([np.concatenate([weighted(p, slopes.d), weighted(p, slopes.e)]) for p in method.dense.T])
@@ -226,15 +227,8 @@ def between(system: System, method: Tableau, identity: str | None) -> Program:
 
 
 def interpolated(
-    program: Program,
-    method: Tableau,
-    t: np.ndarray,
-    h: np.ndarray,
-    x: np.ndarray,
-    q: np.ndarray,
-    e: np.ndarray,
-    u: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+    program: Program, method: Tableau, t: Array, h: Array, x: Array, q: Array, e: Array, u: Array
+) -> tuple[Array, Array]:
     """q (k, nq), e (k, ne) at the fractions x (k,) of steps of sizes h (k,) [s] from (t, q, e)."""
     assert method.dense is not None
     stages = len(method.c)
@@ -249,9 +243,7 @@ def interpolated(
     return results["q_end"], e + h[:, None] * results["total"][:, -e.shape[1] :]
 
 
-def on_polynomials(
-    system: System, polynomials: np.ndarray, h: np.ndarray, x: np.ndarray, q: np.ndarray, e: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def on_polynomials(system: System, polynomials: Array, h: Array, x: Array, q: Array, e: Array) -> tuple[Array, Array]:
     """Like `interpolated`, with the polynomials (k, degree, nv + ne) of the steps at hand."""
     n = system.model.nv
     powers = x[:, None] ** np.arange(1, polynomials.shape[1] + 1)

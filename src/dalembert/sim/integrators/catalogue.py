@@ -13,6 +13,7 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 from dalembert.model.mujoco import MujocoOption
+from dalembert.typing import Array
 
 from ..program import Program
 from ..system.contact_step import contact_step
@@ -96,7 +97,7 @@ def uncarried(integrator: Integrator) -> Integrator:
     return integrator if integrator.carried is None else replace(integrator, carried=None)
 
 
-def _explicit(method: Tableau, system: Any, t: Any, h: Any, q: Any, e: Any, u: Any) -> tuple[np.ndarray, np.ndarray]:
+def _explicit(method: Tableau, system: Any, t: Any, h: Any, q: Any, e: Any, u: Any) -> tuple[Array, Array]:
     return runge_kutta(system, method, t, h, q, e, u)
 
 

@@ -16,31 +16,26 @@ from dalembert.dynamics.algorithms import displacement_rate, integrate
 from dalembert.dynamics.algorithms.free_bodies import drifts, turning
 from dalembert.model import Model
 from dalembert.spatial import so3
+from dalembert.typing import Array
 
 from ..system.drift import straightened
 from ..system.system import System
 from .tableaux import RK4, Tableau, weighted
 
 
-def runge_kutta(
-    system: System, method: Tableau, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def runge_kutta(system: System, method: Tableau, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of size h."""
     slopes = method.stages(system, t, h, q, e, u)
     d = h * weighted(method.b, slopes.d)
     return system.projected(integrate(system.model, q, d), e + h * weighted(method.b, slopes.e))
 
 
-def semi_implicit(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def semi_implicit(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of symplectic Euler: new velocities first, then the configuration along them."""
     return _followed(system, t, h, q, e, u, system)
 
 
-def semi_implicit_damped(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def semi_implicit_damped(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """Like `semi_implicit`, with the damping of joints felt at the end of the step: stable however strong it is.
 
     (M + h D) Δv = h f, D the damping: it adds h times itself to the rotor inertia.
@@ -55,9 +50,7 @@ def semi_implicit_damped(
     return _followed(system, t, h, q, e, u, damped)
 
 
-def _followed(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, kicking: System
-) -> tuple[np.ndarray, np.ndarray]:
+def _followed(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, kicking: System) -> tuple[Array, Array]:
     """The step of `kicking`; the accounts take the powers at the mean velocity, which is what changes the energy."""
     layout = system.layout
     d, after = kicking.kicked(t, h, q, e, u)
@@ -78,9 +71,7 @@ def _followed(
     return q1, layout.replaced(end, accounts=layout.accounts(e) + h * powers)
 
 
-def rk4_in_world_axes(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def rk4_in_world_axes(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of the classical method.
 
     Linear velocities, accelerations and displacements of free bodies are along the axes of the world; rotations are
@@ -88,9 +79,9 @@ def rk4_in_world_axes(
     """
     model, layout = system.model, system.layout
     start = _along_world(model, q, layout.velocity(e))
-    displacements: list[np.ndarray] = []
-    accelerations: list[np.ndarray] = []
-    slopes: list[np.ndarray] = []
+    displacements: list[Array] = []
+    accelerations: list[Array] = []
+    slopes: list[Array] = []
     for row, c in zip(RK4.a, RK4.c, strict=True):
         w = start + h * weighted(row, accelerations)
         d = h * weighted(row, displacements) if displacements else np.zeros(model.nv)
@@ -106,7 +97,7 @@ def rk4_in_world_axes(
     return system.projected(q1, layout.replaced(e + h * weighted(RK4.b, slopes), v1))
 
 
-def _displacement_rate(model: Model, d: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _displacement_rate(model: Model, d: Array, w: Array) -> Array:
     """The rate of a displacement d (nv,) at velocities w (nv,)."""
     rate = displacement_rate(model, d, w).astype(object)
     for body in model.bodies:
@@ -116,17 +107,17 @@ def _displacement_rate(model: Model, d: np.ndarray, w: np.ndarray) -> np.ndarray
     return rate
 
 
-def _along_world(model: Model, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _along_world(model: Model, q: Array, x: Array) -> Array:
     """x (nv,) with the linear parts of free bodies along the axes of the world."""
     return _turned(model, q, x, lambda R, linear: R @ linear)
 
 
-def _along_bodies(model: Model, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _along_bodies(model: Model, q: Array, x: Array) -> Array:
     """The reverse."""
     return _turned(model, q, x, lambda R, linear: R.T @ linear)
 
 
-def _turned(model: Model, q: np.ndarray, x: np.ndarray, turn: Any) -> np.ndarray:
+def _turned(model: Model, q: Array, x: Array, turn: Any) -> Array:
     y = x.astype(object)
     for body in model.bodies:
         if drifts(model, body):
@@ -135,7 +126,7 @@ def _turned(model: Model, q: np.ndarray, x: np.ndarray, turn: Any) -> np.ndarray
     return y
 
 
-def _moved(model: Model, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+def _moved(model: Model, q: Array, d: Array) -> Array:
     """q displaced by d (nv,), free bodies along the axes of the world."""
     q1 = integrate(model, q, d).astype(object)
     for body in model.bodies:

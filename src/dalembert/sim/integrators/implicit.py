@@ -41,13 +41,14 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 from dalembert.model import Model
 from dalembert.quantities.tangent import differentiated, pulled
+from dalembert.typing import Array
 
 from ..program import Program
 from ..system.drift import straightened, without_translation
 from ..system.system import Applied, System
 
 
-def inputs_beside(values: list[Any], size: int) -> np.ndarray:
+def inputs_beside(values: list[Any], size: int) -> Array:
     """Inputs (size,) of the same trace."""
     graph = next(x for x in values if isinstance(x, Scalar)).graph
     return graph.input("unknowns", size)
@@ -61,9 +62,9 @@ TOGETHER = 4  # iterations of states in lanes, one more under constraints: the l
 class Attempt(NamedTuple):
     """Where x = [displacement d, z at the end] leads: the residual R (nx,), and (q, e), the next state if R = 0."""
 
-    residual: np.ndarray
-    q: np.ndarray
-    e: np.ndarray
+    residual: Array
+    q: Array
+    e: Array
 
 
 class NewtonClock(NamedTuple):
@@ -90,7 +91,7 @@ class NewtonTiming(NamedTuple):
 Residual = Callable[..., Attempt]  # (system, t, h, q, e, u, x)
 
 
-def midpoint(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
+def midpoint(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, x: Array) -> Attempt:
     """Implicit midpoint: forces balance halfway along q ⊕ d, at the velocity d / h. Symmetric, order 2."""
     layout = system.layout
     d, z1 = layout.velocity(x), layout.states(x)
@@ -104,9 +105,7 @@ def midpoint(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np
     return Attempt(np.concatenate([h * missing, lag]), integrate(system.model, q, d), e1)
 
 
-def held(
-    system: System, method: Residual, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray
-) -> Attempt:
+def held(system: System, method: Residual, t: Any, h: Any, q: Array, e: Array, u: Array, x: Array) -> Attempt:
     """A step between two impulses, in the unknowns x = [d, z at the end, λ]: see the head of this file."""
     rows = system.solved_rows(system.held_rows(t, q, e))
     if rows is None:
@@ -167,7 +166,7 @@ def newton(
     }
 
 
-def _size(change: np.ndarray, x: np.ndarray) -> Any:
+def _size(change: Array, x: Array) -> Any:
     """How large a Newton step is beside the unknowns; those of forces enter R linearly, and need not be checked."""
     return reduce(maximum, [absolute(c) / (absolute(y) + 1e-3) for c, y in zip(change, x, strict=True)])
 
@@ -207,9 +206,7 @@ def newton_program(
     )
 
 
-def solved(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, method: Residual
-) -> tuple[np.ndarray, np.ndarray]:
+def solved(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, method: Residual) -> tuple[Array, Array]:
     """(q, e) after one step with a fixed number of Newton iterations, for lanes that go together; NaN if unsettled."""
     layout, m = system.layout, system.layout.measured_size
     symbols = inputs_beside([*q, *e, *u, t, h], unknowns(system))
@@ -225,9 +222,7 @@ def solved(
     return tuple(where(settled, substitute(y, values), np.nan) for y in (step.q, step.e))
 
 
-def implicit_velocity(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def implicit_velocity(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of (M − h ∂f/∂v) Δv = h f + Jᵀλ, f all forces at the beginning; then q ⊕ h v_new. Order 1.
 
     J Δv is what the constraints ask for, and the end is projected onto them.
@@ -235,15 +230,13 @@ def implicit_velocity(
     Stiff damping and friction stay stable at any step; stiff springs do not (see "implicit-midpoint").
     """
 
-    def force(v: np.ndarray) -> np.ndarray:
+    def force(v: Array) -> Array:
         return _force(system, q, v, _applied_at(system, t, q, e, u, v))
 
     return _velocity_step(system, t, h, q, e, u, force, lambda D: D)
 
 
-def implicit_fast(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def implicit_fast(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """Like `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1.
 
     Free bodies that carry nothing keep both: their rows and columns of ∂f/∂v are those of `implicit_velocity`.
@@ -251,7 +244,7 @@ def implicit_fast(
     model = system.model
     single = [body.v for body in model.bodies if drifts(model, body) and carries_nothing(model, body)]
 
-    def force(v: np.ndarray) -> np.ndarray:
+    def force(v: Array) -> Array:
         applied = _applied_at(system, t, q, e, u, v)
         still, spins = np.zeros(len(v)), np.zeros(len(v), object)
         for at in single:
@@ -261,7 +254,7 @@ def implicit_fast(
         loaded = -algorithms.rnea(model, q, spins, still, applied.wrenches)
         return loaded + applied.forces - (dissipation(model, v) - dissipation(model, spins))
 
-    def slopes(D: np.ndarray) -> np.ndarray:
+    def slopes(D: Array) -> Array:
         kept = 0.5 * (D + D.T)
         for at in single:
             kept[at, at] = D[at, at]
@@ -270,7 +263,7 @@ def implicit_fast(
     return _velocity_step(system, t, h, q, e, u, force, slopes)
 
 
-def _applied_at(system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray) -> Applied:
+def _applied_at(system: System, t: Any, q: Array, e: Array, u: Array, v: Array) -> Applied:
     """All that acts at the velocity v (nv,) instead of that of e.
 
     Sliding friction stays as it is at the velocity of e: where it falls with the speed, its slope is no damping.
@@ -287,12 +280,12 @@ def _velocity_step(
     system: System,
     t: Any,
     h: Any,
-    q: np.ndarray,
-    e: np.ndarray,
-    u: np.ndarray,
-    force: Callable[[np.ndarray], np.ndarray],
-    slopes: Callable[[np.ndarray], np.ndarray],
-) -> tuple[np.ndarray, np.ndarray]:
+    q: Array,
+    e: Array,
+    u: Array,
+    force: Callable[[Array], Array],
+    slopes: Callable[[Array], Array],
+) -> tuple[Array, Array]:
     """A step of (M − h D) Δv = h f + Jᵀλ; D (nv, nv): slopes of `force` in the velocity, as `slopes` returns them."""
     layout, n = system.layout, system.model.nv
     v0 = layout.velocity(e)
@@ -312,7 +305,7 @@ def _velocity_step(
     return _arrived(system, t, h, q, e, u, v1, applied.soft)
 
 
-def _force(system: System, q: np.ndarray, v: np.ndarray, applied: Applied) -> np.ndarray:
+def _force(system: System, q: Array, v: Array, applied: Applied) -> Array:
     """All forces (nv,) at a velocity; without closed loops along axes in which free bodies feel none from moving on."""
     model, nothing = system.model, np.zeros(len(v))
     if system.permanent_count:
@@ -323,8 +316,8 @@ def _force(system: System, q: np.ndarray, v: np.ndarray, applied: Applied) -> np
 
 
 def _arrived(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray, soft: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    system: System, t: Any, h: Any, q: Array, e: Array, u: Array, v: Array, soft: Array
+) -> tuple[Array, Array]:
     """(q, e) after a step with the velocity v (nv,) at its end; soft: forces of MuJoCo's constraints over it.
 
     States and accounts take their rates at the mean velocity, which is what changes the kinetic energy.
@@ -346,18 +339,18 @@ def _arrived(
     return system.projected(q1, e1)
 
 
-def _slopes(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _slopes(model: Model, q: Array, v: Array) -> Array:
     """∂L/∂q along velocities and p = ∂L/∂v (2, nv)."""
 
     @differentiated
-    def slopes(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def slopes(q: Array, v: Array) -> Array:
         L = algorithms.kinetic_energy(model, q, v) - algorithms.potential_energy(model, q)
         return np.stack(pulled(model, L, 1.0, q, v))
 
     return slopes(q, v)
 
 
-def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
+def variational(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, x: Array) -> Attempt:
     """A step in the unknowns x = [d, z at the end]. Order 2."""
     model, layout, n = system.model, system.layout, system.model.nv
     d, z1 = layout.velocity(x), layout.states(x)
@@ -381,11 +374,11 @@ def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u:
     return Attempt(np.concatenate([before - start, lag]), q1, e1)
 
 
-def _felt(model: Model, d: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _felt(model: Model, d: Array, p: Array) -> Array:
     """J(d)ᵀ p (nv,)."""
     return np.concatenate([b.joint.displacement_jacobian(d[b.v]).T @ p[b.v] for b in model.independent])
 
 
-def _spread(model: Model, d: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _spread(model: Model, d: Array, c: Array) -> Array:
     """J(d/2)⁻ᵀ c (nv,)."""
     return np.concatenate([solve(b.joint.displacement_jacobian(0.5 * d[b.v]).T, c[b.v]) for b in model.independent])

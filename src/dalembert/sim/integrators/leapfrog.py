@@ -20,6 +20,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.spatial import cross, so3
+from dalembert.typing import Array
 
 from ..elements.couplings import Bushing
 from ..system.free_bodies import FreeBodies
@@ -42,23 +43,23 @@ class Carried:
     """
 
     size: Callable[[Any], int]
-    start: Callable[..., np.ndarray]
-    step: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
-    primed: Callable[..., np.ndarray] | None = None
+    start: Callable[..., Array]
+    step: Callable[..., tuple[Array, Array, Array]]
+    primed: Callable[..., Array] | None = None
 
 
 class LeapfrogMemory(NamedTuple):
     """Numbers carried from step to step, of all bodies: poses (n, 7) ahead, V and W (n, 3) of the half step, W × I W
     (n, 3), e (count,), kick (1,)."""
 
-    poses: np.ndarray
-    velocity: np.ndarray
-    spin: np.ndarray
-    gyroscopic: np.ndarray
-    learned: np.ndarray
-    kick: np.ndarray
+    poses: Array
+    velocity: Array
+    spin: Array
+    gyroscopic: Array
+    learned: Array
+    kick: Array
 
-    def flat(self, bodies: FreeBodies) -> np.ndarray:
+    def flat(self, bodies: FreeBodies) -> Array:
         """All in one array, the same number of all bodies side by side."""
         return np.concatenate([packed(*self[:4]), self.learned[..., bodies.joints.row_places], self.kick], axis=-1)
 
@@ -74,7 +75,7 @@ def _sizes(bodies: FreeBodies) -> list[int]:
     return [7 * n, 3 * n, 3 * n, 3 * n, bodies.joints.count, 1]
 
 
-def unpacked(bodies: FreeBodies, memory: np.ndarray) -> LeapfrogMemory:
+def unpacked(bodies: FreeBodies, memory: Array) -> LeapfrogMemory:
     """The memory by its parts."""
     parts = np.split(memory, np.cumsum(_sizes(bodies))[:-1], axis=-1)
     by_body = [np.swapaxes(x.reshape(*x.shape[:-1], -1, len(bodies.bodies)), -1, -2) for x in parts[:4]]
@@ -82,11 +83,11 @@ def unpacked(bodies: FreeBodies, memory: np.ndarray) -> LeapfrogMemory:
     return LeapfrogMemory(poses, velocity, spin, moments, parts[4][..., np.argsort(bodies.joints.row_places)], parts[5])
 
 
-def leapfrog_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def leapfrog_start(system: System, q: Array, v: Array) -> Array:
     """The memory (…, size) before the first, half kick, of states q (…, nq), v (…, nv)."""
     bodies = free_bodies(system)
 
-    def memory(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def memory(q: Array, v: Array) -> Array:
         moving = bodies.moving(q, v)
         moments = bodies.over_bodies(lambda body, W: {"g": gyroscopic(body, W)}, W=moving.spin)["g"]
         learned, kick = np.zeros(bodies.joints.count), np.array([FIRST])
@@ -95,14 +96,14 @@ def leapfrog_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return _each_state(memory, q, v)
 
 
-def _each_state(memory: Callable[..., np.ndarray], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _each_state(memory: Callable[..., Array], q: Array, v: Array) -> Array:
     """The memories (…, size) of states q (…, nq), v (…, nv)."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     states = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
     return np.array([memory(*state) for state in zip(*states, strict=True)]).reshape(*batch, -1)
 
 
-def primed(system: System, run: Any, q: np.ndarray, e: np.ndarray, memory: np.ndarray) -> np.ndarray:
+def primed(system: System, run: Any, q: Array, e: Array, memory: Array) -> Array:
     """The memory with which whole steps begin: after half a kick, with e from a trial of two steps.
 
     run(q, e, memory) → (q, e, memory) is one step, compiled.
@@ -123,8 +124,8 @@ def primed(system: System, run: Any, q: np.ndarray, e: np.ndarray, memory: np.nd
 
 
 def carried_step(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, memory: np.ndarray, alone: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    system: System, t: Any, h: Any, q: Array, e: Array, u: Array, memory: Array, alone: bool
+) -> tuple[Array, Array, Array]:
     """One step: q and v come to where the memory is ahead, and the memory goes on by a step."""
     bodies = free_bodies(system, alone)
     now = unpacked(bodies, memory)
@@ -157,7 +158,7 @@ def carried_step(
     return ahead, system.layout.replaced(e, after["v"].reshape(-1), states), following.flat(bodies)
 
 
-def _expected(system: System, bodies: FreeBodies, q: np.ndarray, e: np.ndarray, now: LeapfrogMemory) -> np.ndarray:
+def _expected(system: System, bodies: FreeBodies, q: Array, e: Array, now: LeapfrogMemory) -> Array:
     """e where the memory is ahead, its velocity as far as it is known before the step: forces may depend on it."""
     before = bodies.moving(q, system.layout.velocity(e))
 
@@ -168,9 +169,7 @@ def _expected(system: System, bodies: FreeBodies, q: np.ndarray, e: np.ndarray, 
     return system.layout.replaced(e, end["v"].reshape(-1))
 
 
-def single_step(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def single_step(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step that carries nothing: half a kick, a drift, half a kick, so two solves.
 
     The same motion as the steps that carry half-step velocities, to the order of the method.
@@ -208,36 +207,36 @@ def _without(system: System, drop: Callable[[Bushing], bool]) -> System:
     return system if len(others) == len(system.elements) else replace(system, elements=others)
 
 
-def gyroscopic(body: FreeBody, W: np.ndarray) -> np.ndarray:
+def gyroscopic(body: FreeBody, W: Array) -> Array:
     return cross(W, body.inertia @ W)
 
 
 def pushed(
-    body: FreeBody, pose: Any, V: Any, W: Any, gyroscopic: Any, wrench: Any, gravity: np.ndarray, h: Any
-) -> tuple[np.ndarray, np.ndarray]:
+    body: FreeBody, pose: Any, V: Any, W: Any, gyroscopic: Any, wrench: Any, gravity: Array, h: Any
+) -> tuple[Array, Array]:
     """V and W of a body after the time h under gravity, a wrench (6,) at its origin, and gyroscopic moments."""
     moment, R = wrench[:3] - cross(body.com, wrench[3:]) - gyroscopic, so3.from_quaternion(pose[3:])
     return V + h * (gravity + R @ (wrench[3:] * (1.0 / body.mass))), W + h * (body.inverse @ moment)
 
 
-def kicked(body: FreeBody, pose: Any, V: Any, W: Any, kick: Any) -> tuple[np.ndarray, np.ndarray]:
+def kicked(body: FreeBody, pose: Any, V: Any, W: Any, kick: Any) -> tuple[Array, Array]:
     """V and W of a body after impulses (…, 6) on its twist [W; Rᵀ V]."""
     kick = sum(kick[1:], kick[0])
     return V + so3.from_quaternion(pose[3:]) @ (kick[3:] * (1.0 / body.mass)), W + body.inverse @ kick[:3]
 
 
-def packed(*by_body: np.ndarray) -> np.ndarray:
+def packed(*by_body: Array) -> Array:
     """Arrays (…, n, k) in one, the same number of all bodies side by side."""
     return np.concatenate([np.swapaxes(x, -1, -2).reshape(*x.shape[:-2], -1) for x in by_body], axis=-1)
 
 
-def _twists(bodies: FreeBodies, moving: Moving) -> np.ndarray:
+def _twists(bodies: FreeBodies, moving: Moving) -> Array:
     """v (nv,) as the model has it."""
     step = lambda body, pose, V, W: {"v": twist_of(body, pose, V, W)}  # noqa: E731
     return bodies.over_bodies(step, **moving._asdict())["v"].reshape(-1)
 
 
-def _half(bodies: FreeBodies, moving: Moving, spin: np.ndarray, acting: Applied, h: Any) -> Moving:
+def _half(bodies: FreeBodies, moving: Moving, spin: Array, acting: Applied, h: Any) -> Moving:
     """After half a step of all forces that are known; spin (n, 3): of the gyroscopic moments."""
 
     def step(body: FreeBody, pose: Any, V: Any, W: Any, turning: Any, wrench: Any) -> dict[str, Any]:
@@ -249,7 +248,7 @@ def _half(bodies: FreeBodies, moving: Moving, spin: np.ndarray, acting: Applied,
     return moving._replace(velocity=after["V"], spin=after["W"])
 
 
-def _after_kicks(bodies: FreeBodies, moving: Moving, kicks: np.ndarray) -> Moving:
+def _after_kicks(bodies: FreeBodies, moving: Moving, kicks: Array) -> Moving:
     """After impulses (n, …, 6) on all bodies."""
 
     def step(body: FreeBody, pose: Any, V: Any, W: Any, kick: Any) -> dict[str, Any]:
@@ -259,9 +258,7 @@ def _after_kicks(bodies: FreeBodies, moving: Moving, kicks: np.ndarray) -> Movin
     return moving._replace(velocity=after["V"], spin=after["W"])
 
 
-def _held(
-    bodies: FreeBodies, moving: Moving, learned: np.ndarray, h: Any, single: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+def _held(bodies: FreeBodies, moving: Moving, learned: Array, h: Any, single: bool = False) -> tuple[Array, Array]:
     """φ (count,) that counts for what is learned, and impulses (n, …, 6) after which J v = −(φ + e) / h.
 
     single: e is the curvature itself, instead of what was learned.
@@ -282,7 +279,7 @@ def _held(
     return counts, bodies.joints.impulsive_pushes(rows, impulses)
 
 
-def _stopped(bodies: FreeBodies, moving: Moving, h: Any) -> np.ndarray:
+def _stopped(bodies: FreeBodies, moving: Moving, h: Any) -> Array:
     """Impulses (n, …, 6) after which J v = 0 on rows that do not give way; those that do push for half a step."""
     if not bodies.joints.count:
         return np.zeros((len(bodies.bodies), 1, 6))
@@ -309,9 +306,7 @@ def sprung_bodies(system: System, lanes: bool = False) -> FreeBodies:
     return FreeBodies(system.model, system.elements, "axis-angle", explicit=True, lanes=lanes)
 
 
-def axis_angle(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def axis_angle(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one explicit step: new velocities, then x + h V and a turn about W / |W| by |W| h.
 
     Forces, moments and gyroscopic moments are those at the beginning: first order. For free bodies that springs hold.
@@ -330,7 +325,7 @@ def axis_angle(
 
 def _explicit(
     system: System, bodies: FreeBodies, moving: Moving, acting: Applied, h: Any, ground: Moving = STILL
-) -> tuple[Moving, np.ndarray]:
+) -> tuple[Moving, Array]:
     """After an explicit step of h; and v (nv,) there."""
     held = [element for element in system.elements if isinstance(element, Bushing)]
     pushes = np.zeros((len(bodies.bodies), 1, 6))
@@ -351,8 +346,8 @@ def _explicit(
 
 
 def carried_explicit(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, memory: np.ndarray, alone: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    system: System, t: Any, h: Any, q: Array, e: Array, u: Array, memory: Array, alone: bool
+) -> tuple[Array, Array, Array]:
     """`axis_angle`, with poses, V and W side by side in the memory, those of the ground before those of the bodies."""
     bodies, layout = sprung_bodies(system, alone), system.layout
     acting = _without(system, lambda spring: True).acting(t, q, e, u)
@@ -365,11 +360,11 @@ def carried_explicit(
     return following.pose.reshape(-1), e1, _packed_with(ground, following)
 
 
-def _packed_with(ground: Moving, moving: Moving) -> np.ndarray:
+def _packed_with(ground: Moving, moving: Moving) -> Array:
     return packed(*(np.concatenate([[first], others]) for first, others in zip(ground, moving, strict=True)))
 
 
-def explicit_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def explicit_start(system: System, q: Array, v: Array) -> Array:
     """The memory (…, size) of states q (…, nq), v (…, nv)."""
     bodies = sprung_bodies(system)
     return _each_state(lambda q, v: _packed_with(STILL, bodies.moving(q, v)), q, v)

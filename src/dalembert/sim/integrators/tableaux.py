@@ -20,6 +20,7 @@ import numpy as np
 from dalembert.compiler.graph import jacobian, substitute
 from dalembert.dynamics.algorithms import displacement_rate, integrate, mass_matrix
 from dalembert.linear import solve, sparse_product
+from dalembert.typing import Array
 
 from ..system.system import System
 from . import dop853
@@ -29,11 +30,11 @@ from .implicit import inputs_beside
 class Stages(NamedTuple):
     """Slopes of every stage: of the displacement (nv,) and of e (ne,)."""
 
-    d: list[np.ndarray]
-    e: list[np.ndarray]
+    d: list[Array]
+    e: list[Array]
 
 
-def weighted(weights: Sequence[float] | np.ndarray, slopes: Sequence[np.ndarray]) -> Any:
+def weighted(weights: Sequence[float] | Array, slopes: Sequence[Array]) -> Any:
     """Σ weight · slope over the weights that are not zero; 0.0 if there are none."""
     total: Any = 0.0
     for weight, slope in zip(weights, slopes, strict=False):
@@ -54,12 +55,12 @@ class Tableau:
 
     name: str
     order: int
-    a: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    errors: tuple[np.ndarray, ...] = ()
+    a: Array
+    b: Array
+    c: Array
+    errors: tuple[Array, ...] = ()
     error_order: int = 0
-    dense: np.ndarray | None = None
+    dense: Array | None = None
     end: int = -1
 
     linear: ClassVar[bool] = False  # whether its stages solve linear systems with the slopes of the equations
@@ -70,15 +71,7 @@ class Tableau:
         return bool(self.errors)
 
     def stages(
-        self,
-        system: System,
-        t: Any,
-        h: Any,
-        q: np.ndarray,
-        e: np.ndarray,
-        u: np.ndarray,
-        first: Any = None,
-        dense: bool = True,
+        self, system: System, t: Any, h: Any, q: Array, e: Array, u: Array, first: Any = None, dense: bool = True
     ) -> Stages:
         """The slopes of a step of size h from (t, q, e).
 
@@ -105,7 +98,7 @@ def _tableau(
     return Tableau(name, order, a, np.array(b), a.sum(axis=1), **others)
 
 
-def _lower(rows: list[list[float]]) -> np.ndarray:
+def _lower(rows: list[list[float]]) -> Array:
     return np.array([[*row, *[0.0] * (len(rows) - len(row))] for row in rows])
 
 
@@ -116,13 +109,13 @@ def _dop853() -> Tableau:
     return Tableau("rk8", 8, a, b, np.array(dop853.C), errors, 7, _dop853_dense(b), end=12)
 
 
-def _dense_row(row: dict[int, float], n: int) -> np.ndarray:
+def _dense_row(row: dict[int, float], n: int) -> Array:
     full = np.zeros(n)
     full[list(row)] = list(row.values())
     return full
 
 
-def _dop853_dense(b: np.ndarray) -> np.ndarray:
+def _dop853_dense(b: Array) -> Array:
     """The nested form x (F0 + (1−x) (F1 + x (F2 + (1−x) (F3 + …)))) multiplied out."""
     n = len(b)
     first, last = np.eye(n)[0], np.eye(n)[12]
@@ -192,21 +185,13 @@ class Rosenbrock(Tableau):
     """
 
     gamma: float = 0.25
-    mix: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    slope: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    mix: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    slope: Array = field(default_factory=lambda: np.zeros(0))
 
     linear: ClassVar[bool] = True
 
     def stages(
-        self,
-        system: System,
-        t: Any,
-        h: Any,
-        q: np.ndarray,
-        e: np.ndarray,
-        u: np.ndarray,
-        first: Any = None,
-        dense: bool = True,
+        self, system: System, t: Any, h: Any, q: Array, e: Array, u: Array, first: Any = None, dense: bool = True
     ) -> Stages:
         """The slopes K of a step of size h from (t, q, e)."""
         model, layout = system.model, system.layout
@@ -233,9 +218,7 @@ class Rosenbrock(Tableau):
         return slopes
 
 
-def _linearized(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _linearized(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array, Array]:
     """f at the start of a step, its slopes in [d, velocity, states], and its slope in t."""
     model, layout = system.model, system.layout
     n, size = model.nv, model.nv + layout.measured_size

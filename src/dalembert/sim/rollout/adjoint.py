@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.compiler.execute import Program, empty, is_single
-from dalembert.compiler.execute.device import Array, part
+from dalembert.compiler.execute.device import Array as DeviceArray
+from dalembert.compiler.execute.device import part
 from dalembert.errors import DalembertError
 from dalembert.model import Model
+from dalembert.typing import Array
 
 from ..settings import Settings
 from .motions import DUMP, NUMBERS, T0, ZERO, Motions, batch_of
@@ -68,9 +70,7 @@ class Adjoint:
         ends = {f"{n}_next": np.empty((*batch, stepping.sizes[n]), dtype) for n in ("q", "e", "number")}
         stepping.onwards(states=True).run(inputs | {"number": np.zeros(1)}, ends | ways, batch, m.steps, threads)
 
-        slopes: dict[str, np.ndarray] = {
-            f"{name} slope": np.zeros(m.lengths[name]) for name in ("q", "e", *self.shared)
-        }
+        slopes: dict[str, Array] = {f"{name} slope": np.zeros(m.lengths[name]) for name in ("q", "e", *self.shared)}
         rows = np.zeros((*batch, m.steps, stepping.system.input_count), dtype)
         loop = stepping.backwards(self.each)
         for begin, steps in self.chunks():
@@ -106,7 +106,7 @@ class Adjoint:
         return self.operators.setdefault("cuda", DeviceAdjoint(self))
 
 
-def _backwards(x: np.ndarray, begin: int, rows: int) -> np.ndarray:
+def _backwards(x: Array, begin: int, rows: int) -> Array:
     """Rows begin … begin + rows − 1 of x (…, n, size), the last one first and flat."""
     part = x[..., begin : begin + rows, :][..., ::-1, :]
     return part.reshape(*part.shape[:-2], -1)
@@ -118,7 +118,7 @@ class DeviceAdjoint:
     def __init__(self, adjoint: Adjoint) -> None:
         self.adjoint = adjoint
 
-    def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
+    def launch(self, element: str, count: int, arrays: Sequence[DeviceArray], stream: int | None = None) -> None:
         """arrays: those of the inputs, of the gradients, and of what lies between."""
         adjoint, m, stepping = self.adjoint, self.adjoint.motions, self.adjoint.motions.stepping
         constant = m.numbers.placed(element)
@@ -130,7 +130,7 @@ class DeviceAdjoint:
         ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
         nu = stepping.system.input_count
 
-        def run(loop: Program, named: dict[str, Array], results: list[Array], steps: int) -> None:
+        def run(loop: Program, named: dict[str, DeviceArray], results: list[DeviceArray], steps: int) -> None:
             loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *results], stream, steps)
 
         first = named_inputs | {"number": constant(NUMBERS)}
@@ -169,10 +169,10 @@ class DeviceAdjoint:
 class RolloutRates(NamedTuple):
     """The records q (…, count, nq), v (…, count, nv) of motions, and their rates of change, of the same shapes."""
 
-    q: np.ndarray
-    v: np.ndarray
-    q_rate: np.ndarray
-    v_rate: np.ndarray
+    q: Array
+    v: Array
+    q_rate: Array
+    v_rate: Array
 
 
 def rollout_rates(
@@ -195,7 +195,7 @@ def rollout_rates(
         growth = plan.more_room
 
 
-def _pushed(plan: RolloutPlan, arguments: Mapping[str, np.ndarray], rates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _pushed(plan: RolloutPlan, arguments: Mapping[str, Array], rates: Mapping[str, Any]) -> dict[str, Array]:
     """The rates of all arguments, zero where none is named."""
     words = {"v": "e", plan.word: "u"}
     pushed = {name: np.zeros(x.shape[-1]) for name, x in arguments.items()}
@@ -213,8 +213,8 @@ def _pushed(plan: RolloutPlan, arguments: Mapping[str, np.ndarray], rates: Mappi
 
 
 def _records(
-    motions: Motions, arguments: Mapping[str, np.ndarray], pushed: Mapping[str, np.ndarray], threads: int | None
-) -> list[np.ndarray]:
+    motions: Motions, arguments: Mapping[str, Array], pushed: Mapping[str, Array], threads: int | None
+) -> list[Array]:
     """q, e and their rates after every `every` steps, each (…, count, n)."""
     stepping, names = motions.stepping, list(motions.sizes)
     rate_names = [f"rate of {name}" for name in names]

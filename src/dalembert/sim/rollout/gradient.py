@@ -16,6 +16,7 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.quantities.guards import function_call
+from dalembert.typing import Array
 
 from ..settings import Settings
 from .adjoint import Adjoint
@@ -37,11 +38,11 @@ class RolloutGradient(NamedTuple):
     """
 
     loss: Any
-    q: np.ndarray
-    v: np.ndarray
-    torque: np.ndarray | None
-    controls: np.ndarray | None
-    parameters: dict[str, np.ndarray]
+    q: Array
+    v: Array
+    torque: Array | None
+    controls: Array | None
+    parameters: dict[str, Array]
     rollout: Rollout
 
     def __repr__(self) -> str:
@@ -88,7 +89,7 @@ def rollout_gradient(
 
 def _rolled(
     model: Model, q: Any, v: Any, settings: Settings, threads: int | None
-) -> tuple[RolloutPlan, tuple[np.ndarray, np.ndarray], Rollout]:
+) -> tuple[RolloutPlan, tuple[Array, Array], Rollout]:
     """The motions, with room for all contacts: their plan, the records of q and e, and the result."""
     growth = 1
     while True:
@@ -117,7 +118,7 @@ def _polished(contact: Contact | None) -> Contact | None:
     return replace(contact, tolerance=min(contact.tolerance, POLISHED))
 
 
-def _refuse_none(slopes: Mapping[str, np.ndarray], rolled: Rollout) -> None:
+def _refuse_none(slopes: Mapping[str, Array], rolled: Rollout) -> None:
     """Raise where a motion has no gradient."""
     if all(np.isfinite(x).all() for x in slopes.values()):
         return
@@ -137,7 +138,7 @@ def _refuse_none(slopes: Mapping[str, np.ndarray], rolled: Rollout) -> None:
 def _loss(model: Model, loss: Loss) -> Any:
     """(t, q, v) → [loss, its slopes in q and v], compiled."""
 
-    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def compute(t: Array, q: Array, v: Array) -> Array:
         value = np.asarray(loss(t[0], q, v), object)
         if value.shape != ():
             raise DalembertError(f"rollout_gradient: loss returned shape {value.shape}, expected one number")
@@ -147,7 +148,7 @@ def _loss(model: Model, loss: Loss) -> Any:
     return function_call(model, "rollout_gradient", {"t": 1, "q": model.nq, "v": model.nv}, compute)
 
 
-def _starting(arguments: list[np.ndarray], stepping: Stepping) -> tuple[np.ndarray, np.ndarray]:
+def _starting(arguments: list[Array], stepping: Stepping) -> tuple[Array, Array]:
     named = dict(zip(stepping.arguments, arguments, strict=True))
     return named["q"], named["e"][..., : stepping.model.nv]
 
@@ -156,7 +157,7 @@ def _starts(stepping: Stepping) -> Any:
     """(q, v) → slopes (n, nq + nv) of the states at the beginning, compiled."""
     model = stepping.model
 
-    def compute(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def compute(q: Array, v: Array) -> Array:
         states = stepping.starting(q, v)
         return jacobian(np.array([q[0].lift(x) for x in states], object), np.concatenate([q, v]))
 

@@ -23,6 +23,7 @@ from dalembert.model import Model, tool_frame
 from dalembert.quantities.guards import function_call
 from dalembert.quantities.live import GROUPS, check_live, checked
 from dalembert.spatial import Inertia
+from dalembert.typing import Array
 
 from ..elements.base import Element
 from ..elements.contact import CompliantContact, RigidContact
@@ -60,7 +61,7 @@ def size_of(model: Model, name: str) -> int:
     return 1 if name in ALONE else len(GROUPS[name].values(model))
 
 
-def check_values(model: Model, named: Mapping[str, np.ndarray], where: str = "rollout") -> None:
+def check_values(model: Model, named: Mapping[str, Array], where: str = "rollout") -> None:
     """Raise the error for the first value that no robot has."""
     check_live(model, where, {name: x for name, x in named.items() if name not in ALONE})
     for name in ALONE:
@@ -126,7 +127,7 @@ class LiveInputs:
         return values
 
     def put_state(
-        self, model: Model, patches: tuple[Patch, ...], values: Sequence[np.ndarray]
+        self, model: Model, patches: tuple[Patch, ...], values: Sequence[Array]
     ) -> tuple[Model, tuple[Patch, ...]]:
         """The model and the patches of a single state with traced values of all groups."""
         for name, x in zip(self.names, values, strict=True):
@@ -136,14 +137,14 @@ class LiveInputs:
                 model = put_group(model, name, x)
         return model, patches
 
-    def put(self, system: System, values: Sequence[np.ndarray]) -> System:
+    def put(self, system: System, values: Sequence[Array]) -> System:
         """The system with traced values of all groups."""
         for name, x in zip(self.names, values, strict=True):
             system = put(system, name, x)
         return system
 
 
-def put(system: System, name: str, x: np.ndarray) -> System:
+def put(system: System, name: str, x: Array) -> System:
     """The system with the numbers x of a live group."""
     if name != CONTACT_FRICTION:
         return replace(system, model=put_group(system.model, name, x))
@@ -155,7 +156,7 @@ def put(system: System, name: str, x: np.ndarray) -> System:
     return replace(system, elements=tuple(elements))
 
 
-def put_group(model: Model, name: str, x: np.ndarray) -> Model:
+def put_group(model: Model, name: str, x: Array) -> Model:
     """The model with the numbers x of a live group, or of a payload."""
     return _loaded(model, x[0]) if name == PAYLOAD else GROUPS[name].put(model, x)
 
@@ -244,7 +245,7 @@ class OpenLoops:
     def _call(self) -> Call:
         """How far each row is off, and how fast, (…, 2 rows)."""
 
-        def compute(*inputs: np.ndarray) -> np.ndarray:
+        def compute(*inputs: Array) -> Array:
             named, system = dict(zip(self.sizes, inputs, strict=True)), self.system
             for name in list(self.sizes)[2:]:
                 system = put(system, name, named[name])
@@ -259,12 +260,12 @@ class LoneLaw:
     """A law that was traced alone on t, q, v; `alone` compares each answer of the law within a step with that trace."""
 
     def __init__(self, model: Model, law: Law) -> None:
-        def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def compute(t: Array, q: Array, v: Array) -> Array:
             return np.asarray(asked(law, t[0], q, v), object)
 
         self.law, self.alone = law, Alone("law", {"t": 1, "q": model.nq, "v": model.nv}, compute)
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+    def __call__(self, t: Any, q: Array, v: Array) -> Any:
         answer = self.law(t, q, v)
         self.alone.compare(np.asarray(answer, object).ravel(), [t, *q, *v])
         return answer

@@ -11,6 +11,7 @@ from dalembert.compiler.execute import real_array
 from dalembert.compiler.interop import is_foreign
 from dalembert.contact.scene import Scene, scene_of
 from dalembert.errors import DalembertError
+from dalembert.typing import Array
 
 from ..elements.contact import MEMORY_COUNTS
 from .stepping import Stepping
@@ -30,7 +31,7 @@ def remembered(steps: Stepping, v: Any, memory: Any) -> Any:
     return memory
 
 
-def _refitted(steps: Stepping, memory: np.ndarray) -> np.ndarray:
+def _refitted(steps: Stepping, memory: Array) -> Array:
     """A memory (…, n) of a scene that had less room for contacts, with empty slots for more; any other as it is."""
     system, contact = steps.system, steps.system.contact
     assert contact is not None
@@ -56,7 +57,7 @@ def _rooms(scene: Scene) -> list[int]:
     return [part.room for part in scene.parts] if scene.looped else [scene.room]
 
 
-def _widened(x: np.ndarray, slots: int, before: list[int], after: list[int], size: int) -> np.ndarray:
+def _widened(x: Array, slots: int, before: list[int], after: list[int], size: int) -> Array:
     """An array (…, slots · n) of contacts with zeros in the slots that are new; other arrays as they are."""
     if x.shape[-1] == size:
         return x

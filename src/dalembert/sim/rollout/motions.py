@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.execute import Interrupted, Program, batch_shape, empty, is_single
-from dalembert.compiler.execute.device import Array, Constants, part
+from dalembert.compiler.execute.device import Array as DeviceArray
+from dalembert.compiler.execute.device import Constants, part
 from dalembert.errors import DalembertError
 from dalembert.quantities.guards import check_quaternions
+from dalembert.typing import Array
 
 from ..failure import FASTEST, SimulationError, sound
 from ..system.planners import Planners
@@ -71,42 +73,27 @@ class Motions:
         alone = int(np.prod(batch)) == 1
         loop = self.stepping.onwards(each=self.each, alone=alone)
         number = np.empty((*q.shape[:-2], 1), dtype)
-        k = 0
+        k, steps, nu = 0, self.steps if self.each else self.every, self.stepping.system.input_count
         carried = self.stepping.carried
         if carried is not None and carried.primed is not None and q.size:
             named["e"] = self._primed(loop, named, batch, dtype, threads)
         try:
             for k in range((1 if self.each else self.count) if q.size else 0):
-                self._record(loop, named, k, q, e, number, batch, threads)
+                inputs = named | {"number": np.array([float(k * self.every)])}
+                if self.stepping.varying:
+                    inputs["u"] = named["u"][..., k * steps * nu : (k + 1) * steps * nu]
+                here = {"q_next": q[..., self._rows(k), :], "e_next": e[..., self._rows(k), :], "number_next": number}
+                loop.run(inputs, here, batch or (1,), steps, threads)
+                named |= {"q": q[..., k, :], "e": e[..., k, :]}
                 if check:
                     self._check_finite(arrays, q, e, k)
         except KeyboardInterrupt as error:
             raise self._interrupted(error, k, q, e, arrays, batch) from None
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
 
-    def _record(
-        self,
-        loop: Program,
-        named: dict[str, Any],
-        k: int,
-        q: np.ndarray,
-        e: np.ndarray,
-        number: np.ndarray,
-        batch: tuple[int, ...],
-        threads: int | None,
-    ) -> None:
-        """Compute record k, or all of them if each step is one; `named` becomes the state from which to go on."""
-        steps, nu = self.steps if self.each else self.every, self.stepping.system.input_count
-        inputs = named | {"number": np.array([float(k * self.every)])}
-        if self.stepping.varying:
-            inputs["u"] = named["u"][..., k * steps * nu : (k + 1) * steps * nu]
-        outputs = {"q_next": q[..., self._rows(k), :], "e_next": e[..., self._rows(k), :], "number_next": number}
-        loop.run(inputs, outputs, batch or (1,), steps, threads)
-        named |= {"q": q[..., k, :], "e": e[..., k, :]}
-
     def _primed(
         self, loop: Program, named: dict[str, Any], batch: tuple[int, ...], dtype: Any, threads: int | None
-    ) -> np.ndarray:
+    ) -> Array:
         """e with the memory with which an integrator that has one begins, found by single steps."""
         stepping, shape = self.stepping, batch or (1,)
         ne, end = stepping.system.ne, stepping.system.ne + stepping.carried_size
@@ -114,7 +101,7 @@ class Motions:
         marks = e0[..., end:]
         number = np.empty((*shape, 1), dtype)
 
-        def run(q: np.ndarray, e: np.ndarray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def run(q: Array, e: Array, memory: Array) -> tuple[Array, Array, Array]:
             inputs = named | {"q": q, "e": np.concatenate([e, memory, marks], -1), "number": np.zeros(1)}
             if stepping.varying:
                 inputs["u"] = named["u"][..., : stepping.model.nv]
@@ -130,7 +117,7 @@ class Motions:
         """The records that loop k writes."""
         return slice(None) if self.each else slice(k, k + 1)
 
-    def _check_finite(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, k: int) -> None:
+    def _check_finite(self, arrays: Sequence[Array], q: Array, e: Array, k: int) -> None:
         """Raise if the records of loop k are not all sound."""
         rows = self._rows(k)
         speeds, total = e[..., rows, : self.stepping.model.nv], q[..., rows, :].sum() + e[..., rows, :].sum()
@@ -140,13 +127,7 @@ class Motions:
             raise self._trouble(arrays, q, e, rows)
 
     def _interrupted(
-        self,
-        error: KeyboardInterrupt,
-        k: int,
-        q: np.ndarray,
-        e: np.ndarray,
-        arrays: Sequence[np.ndarray],
-        batch: tuple[int, ...],
+        self, error: KeyboardInterrupt, k: int, q: Array, e: Array, arrays: Sequence[Array], batch: tuple[int, ...]
     ) -> Interrupted:
         """The exception for an interruption of loop k. result: (q, e) of the records until then, (q, e) at the end."""
         passes = error.passes if isinstance(error, Interrupted) else 0
@@ -173,7 +154,7 @@ class Motions:
         """The same on a graphics processor; check: quaternions that are not of unit length give NaN."""
         return self.operators.setdefault(f"cuda {check}", DeviceMotions(self, check))
 
-    def _trouble(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, rows: slice) -> DalembertError:
+    def _trouble(self, arrays: Sequence[Array], q: Array, e: Array, rows: slice) -> DalembertError:
         """The error for records q, e that are sound before those in `rows`, and not all there; or for bad inputs."""
         for name, x in zip(self.sizes, arrays, strict=True):
             if not np.isfinite(x).all():
@@ -218,10 +199,10 @@ class Motions:
 class Diverged(SimulationError):
     """Motions that are no longer numbers. states: q, e of the records before."""
 
-    states: tuple[np.ndarray, np.ndarray]
+    states: tuple[Array, Array]
 
 
-def batch_of(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+def batch_of(names: Sequence[str], arrays: Sequence[Array]) -> tuple[int, ...]:
     """The batch shape that the arguments share."""
     return batch_shape("rollout", {name: a.shape[:-1] for name, a in zip(names, arrays, strict=True)})
 
@@ -232,7 +213,7 @@ class DeviceMotions:
     def __init__(self, motions: Motions, check: bool) -> None:
         self.motions, self.check = motions, check
 
-    def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
+    def launch(self, element: str, count: int, arrays: Sequence[DeviceArray], stream: int | None = None) -> None:
         """arrays: those of the inputs, then q and e of the records."""
         motions, stepping = self.motions, self.motions.stepping
         constant = motions.numbers.placed(element)
@@ -293,9 +274,7 @@ class PlannedMotions(Motions):
         """The step at which the next record is due."""
         return self.steps if self.each else (number // self.every + 1) * self.every
 
-    def _piece(
-        self, named: dict[str, Any], begin: int, end: int, q: np.ndarray, e: np.ndarray, threads: int | None
-    ) -> slice:
+    def _piece(self, named: dict[str, Any], begin: int, end: int, q: Array, e: Array, threads: int | None) -> slice:
         """Steps begin … end; `named` becomes the state after them. Returns which records they wrote to."""
         rows = len(q)
         loop = self.stepping.onwards(each=self.each, alone=rows == 1)
@@ -309,9 +288,7 @@ class PlannedMotions(Motions):
             records[:, last - count : last], named[name] = after, after[:, -1]
         return slice(last - count, last)
 
-    def _stopped(
-        self, steps: int, named: dict[str, Any], q: np.ndarray, e: np.ndarray, batch: tuple[int, ...]
-    ) -> Interrupted:
+    def _stopped(self, steps: int, named: dict[str, Any], q: Array, e: Array, batch: tuple[int, ...]) -> Interrupted:
         """The error to raise on Ctrl-C. result: (q, e) of the records until then, (q, e) at the end."""
         records = steps // self.every
         parts = q[:, :records], e[:, :records], named["q"], named["e"]

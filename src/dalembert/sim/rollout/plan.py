@@ -31,7 +31,7 @@ from ..system.system import Law
 from .live import CONTACT_FRICTION, PAYLOAD, check_values, checked_names, friction_as_input, prepared, size_of
 from .memory import remembered
 from .motions import Motions, PlannedMotions
-from .stepping import NEVER, Stepping, stepping
+from .stepping import NEVER, StepParts, Stepping, stepping
 from .tallies import Tallies
 
 KEPT = 64  # motions of one stepping, and kits
@@ -76,8 +76,7 @@ class Equipment:
         self.law = _law(self.inputs, self.driving, self.law_sizes) if callable(self.driving) else None
         self.sizes = {"q": model.nq, "v": model.nv} | {name: size_of(model, name) for name in self.live}
         self.sizes |= self.law_sizes
-        self.by_arrays = self.law is None and self.sampling is None and self.driving is not None
-        if self.by_arrays:
+        if self.law is None and self.sampling is None and self.driving is not None:
             self.sizes[self.inputs.word] = self.inputs.count
         self.planned_sizes = {} if self.sampling is None else self.sampling.planned_sizes
         self.law_sizes |= self.planned_sizes
@@ -97,8 +96,9 @@ class Equipment:
         method = uncarried(self.method) if foreign else self.method
         kind = driven, varying, method.carried is None
         if kind not in self._steps:
-            rest = self.live, driven, varying, self.events, self.sampling, self.law_sizes, self.tallies
-            self._steps[kind] = stepping(self.model, self.elements, self.law, method, *rest)
+            first, kinds = (self.model, self.elements, self.law, method, self.live), (driven, varying)
+            parts = StepParts(*first, *kinds, self.events, self.sampling, self.law_sizes, self.tallies)
+            self._steps[kind] = stepping(parts)
         return self._steps[kind]
 
     def _sampling(self, step: float) -> Sampling:
@@ -221,8 +221,7 @@ def planned(
     if kit is not None:
         kit.keep(model, given, equipment)
     h, word, model = float(settings.length), equipment.inputs.word, equipment.model
-    values = {"q": q, "v": v, **settings.parameters}
-    arrays = _arrays(model, values | ({word: equipment.driving} if equipment.by_arrays else {}), equipment.sizes)
+    arrays = _arrays(model, arrays_of(settings, q, v), equipment.sizes)
     if check:
         check_values(model, {name: arrays[name] for name in equipment.live if isinstance(arrays[name], np.ndarray)})
     driven = word in arrays

@@ -48,11 +48,11 @@ class RolloutContacts(NamedTuple):
     moment: Any = None
 
     @property
-    def by_body(self) -> dict[str, np.ndarray]:
+    def by_body(self) -> dict[str, Array]:
         """The sum of the contact forces (…, 3) on each body that may touch something, in world axes [N]."""
         if self.force is None:
             raise DalembertError("rollout: contacts have no forces: pass forces='last' or forces='every'")
-        named: dict[str, np.ndarray] = {}
+        named: dict[str, Array] = {}
         for k, (first, second) in enumerate(self.bodies):
             for name, sign in ((first, 1.0), (second, -1.0)):
                 if name != "ground":
@@ -80,7 +80,7 @@ class Rollout(_Records):
     memory: Array | None = None
     tallies: Array | None = None
     _programs: Callable[..., list[Unsolved]] | None = None
-    _later: Callable[[], np.ndarray] | None = None
+    _later: Callable[[], Array] | None = None
 
     def __new__(
         cls,
@@ -114,7 +114,7 @@ class Rollout(_Records):
         return self._later()
 
     @property
-    def unsolved(self) -> dict[str, np.ndarray]:
+    def unsolved(self) -> dict[str, Array]:
         """Programs in the law, such as "whole_body", and at how many recorded states (…,) no torques keep all rows.
 
         Computed when it is asked for, of NumPy arrays and of controllers that keep no state. {}: of no program.
@@ -173,7 +173,7 @@ def crowded(contacts: RolloutContacts | None) -> bool:
     return contacts is not None and bool(np.any(np.asarray(contacts.crowded) > 0.0))
 
 
-def with_forces(contacts: RolloutContacts | None, motions: Motions, q: np.ndarray, e: np.ndarray) -> RolloutContacts:
+def with_forces(contacts: RolloutContacts | None, motions: Motions, q: Array, e: Array) -> RolloutContacts:
     """The report with the forces in states q (…, nq), e (…, ne), the mean over the step that led to each."""
     from ..run.observed_contacts import contacts_of
 
@@ -193,15 +193,13 @@ def with_forces(contacts: RolloutContacts | None, motions: Motions, q: np.ndarra
 class Later:
     """`rollout.a` of motions with arguments `arrays`, from their states q (…, nq), e; recorded: (…, n, nq)."""
 
-    def __init__(
-        self, motions: Motions, arrays: list[np.ndarray], q: np.ndarray, e: np.ndarray, recorded: bool
-    ) -> None:
+    def __init__(self, motions: Motions, arrays: list[Array], q: Array, e: Array, recorded: bool) -> None:
         self.motions, self.q, self.e, self.recorded = motions, q, e, recorded
         inputs = {name: x for name, x in zip(motions.lengths, arrays, strict=True) if name not in ("q", "e")}
         small = sum(x.nbytes for x in inputs.values()) <= LARGEST
         self.kept = {name: x.copy() for name, x in inputs.items()} if small else None  # theirs may change
 
-    def __call__(self) -> np.ndarray:
+    def __call__(self) -> Array:
         """(…, nv), or of records (…, n, nv)."""
         motions, stepping = self.motions, self.motions.stepping
         if type(motions) is not Motions:

@@ -22,6 +22,7 @@ from dalembert.compiler.interop.kinds import library
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.quantities.guards import UNIT_TOLERANCE, quaternions
+from dalembert.typing import Array
 
 from ..failure import FASTEST
 from ..settings import Settings
@@ -111,7 +112,7 @@ def _result(motions: Motions, inputs: list[Any], settings: Settings, threads: in
     return result
 
 
-def _times(motions: Motions) -> np.ndarray:
+def _times(motions: Motions) -> Array:
     return np.arange(1, motions.count + 1) * (motions.every * motions.step)
 
 
@@ -133,7 +134,7 @@ def made_ready(plan: RolloutPlan, settings: Settings, arrays: dict[str, Any]) ->
     return Ready(plan, settings, arrays, batch) if each * motions.steps <= SHORT else None
 
 
-def _batch(plan: RolloutPlan, arrays: dict[str, np.ndarray]) -> tuple[int, ...]:
+def _batch(plan: RolloutPlan, arrays: dict[str, Array]) -> tuple[int, ...]:
     """The batch shape of arrays, of which the torque may have a row for each step."""
     varying = plan.motions.stepping.varying
     return np.broadcast_shapes(
@@ -144,9 +145,7 @@ def _batch(plan: RolloutPlan, arrays: dict[str, np.ndarray]) -> tuple[int, ...]:
 class Ready:
     """One rollout on fixed arrays: q (rows, nq), v and what else it takes; of one thread at a time."""
 
-    def __init__(
-        self, plan: RolloutPlan, settings: Settings, arrays: dict[str, np.ndarray], batch: tuple[int, ...]
-    ) -> None:
+    def __init__(self, plan: RolloutPlan, settings: Settings, arrays: dict[str, Array], batch: tuple[int, ...]) -> None:
         motions, stepping = plan.motions, plan.motions.stepping
         self.motions, self.recorded, self.batch = motions, settings.every is not None, batch
         nv, kept, rows = stepping.model.nv, stepping.kept, int(np.prod(batch))
@@ -176,7 +175,7 @@ class Ready:
         self._report = _report_places(stepping, self._e.shape[-1])
         self._lock = threading.Lock()
 
-    def __call__(self, arrays: dict[str, np.ndarray], memory: Any, check: bool) -> Rollout | None:
+    def __call__(self, arrays: dict[str, Array], memory: Any, check: bool) -> Rollout | None:
         """The rollout of arrays by name, of the shapes that it was made for; None: something needs a second look."""
         motions = self.motions
         with self._lock:
@@ -215,7 +214,7 @@ class Ready:
         return result
 
 
-def _start_of(stepping: Stepping) -> Callable[..., np.ndarray]:
+def _start_of(stepping: Stepping) -> Callable[..., Array]:
     """Initial states of elements and controllers, as a function of q and v."""
     sizes = {"q": stepping.model.nq, "v": stepping.model.nv}
     nodes = [x for output in trace(stepping.starting, sizes).outputs for x in output.nodes]
@@ -225,7 +224,7 @@ def _start_of(stepping: Stepping) -> Callable[..., np.ndarray]:
     return stepping.start.builtin("start", "(q, v)\n--\n\n", stepping.start)
 
 
-def _report_places(stepping: Stepping, size: int) -> Callable[[np.ndarray, bool], RolloutContacts] | None:
+def _report_places(stepping: Stepping, size: int) -> Callable[[Array, bool], RolloutContacts] | None:
     """The report of rigid contact as a function of e at the end; None without any."""
     if stepping.system.contact is None:
         return None
@@ -234,14 +233,14 @@ def _report_places(stepping: Stepping, size: int) -> Callable[[np.ndarray, bool]
     places = (numbers.unsettled, numbers.worst, numbers.crowded, numbers.passed)
     unsettled, worst, full, passed = (int(x) for x in places)
 
-    def report(e: np.ndarray, checked: bool) -> RolloutContacts:
+    def report(e: Array, checked: bool) -> RolloutContacts:
         diverged = np.zeros(e.shape[:-1], bool) if checked else ~np.isfinite(e).all(-1)
         return RolloutContacts(names, e[..., unsettled], e[..., worst], e[..., full], diverged, e[..., passed])
 
     return report
 
 
-def _below(x: np.ndarray, bound: float) -> bool:
+def _below(x: Array, bound: float) -> bool:
     """Whether all numbers are at most a bound in size; not so of NaN."""
     return bool(np.maximum.reduce(np.absolute(x), axis=None, initial=0.0) <= bound)
 

@@ -19,6 +19,7 @@ from dalembert.math import where
 from dalembert.model import Model
 from dalembert.quantities.dynamics import singular_mass
 from dalembert.quantities.guards import function_call
+from dalembert.typing import Array
 
 from ..elements.contact import with_contact
 from ..elements.drive import Actuators
@@ -167,7 +168,7 @@ def _traced(system: System, method: Integrator, step: float, shown: int, live: L
     """The step of a system; shown: how many of its states come in and go out."""
     model, take, forgotten = system.model, method.fixed_step, np.zeros(system.layout.nz - shown)
 
-    def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
+    def compute(q: Array, v: Array, tau: Array, *more: Array) -> dict[str, Array]:
         z, values = more[: len(more) - len(live.names)], more[len(more) - len(live.names) :]
         (t,), e = q[0].graph.input("t", 1), np.concatenate([v, *z, forgotten])
         q1, e1 = take(live.put(system, values), t, t.lift(step), q, e, Command.held(tau).flat())
@@ -182,7 +183,7 @@ def _traced(system: System, method: Integrator, step: float, shown: int, live: L
         sizes["z"] = shown
     sizes |= live.sizes
 
-    def unbounded(state: Mapping[str, np.ndarray]) -> str:
+    def unbounded(state: Mapping[str, Array]) -> str:
         if (words := singular_mass(model, state["q"])) is not None:
             return words
         if (words := no_room(system, state["q"], state["v"], step)) is not None:
@@ -195,7 +196,7 @@ def _traced(system: System, method: Integrator, step: float, shown: int, live: L
     return function_call(model, "stepper", sizes, compute, unbounded)
 
 
-def with_room(system: System, e: np.ndarray, q1: np.ndarray, e1: np.ndarray) -> np.ndarray:
+def with_room(system: System, e: Array, q1: Array, e1: Array) -> Array:
     """q after a step from e to e1, NaN where more contacts touched than there is room for."""
     if system.contact is None or not system.contact.scene_room:
         return q1
@@ -203,7 +204,7 @@ def with_room(system: System, e: np.ndarray, q1: np.ndarray, e1: np.ndarray) -> 
     return np.array([where(full, np.nan, q1[0]), *q1[1:]], object)
 
 
-def no_room(system: System, q: np.ndarray, v: np.ndarray, step: float) -> str | None:
+def no_room(system: System, q: Array, v: Array, step: float) -> str | None:
     """Why a step cannot be taken from a state, if more contacts touch than there is room for.
 
     A rollout of one step then grows the room, also of steppers that are made later.
@@ -226,7 +227,7 @@ def _starting(system: System) -> Call:
     """The states of a system's elements at the beginning, as a call of q and v."""
     model = system.model
 
-    def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def begin(q: Array, v: Array) -> Array:
         states = [element.start(model, q, v) for element in system.elements]
         return np.array([q[0].lift(number) for number in np.concatenate(states)], object)
 
@@ -262,7 +263,7 @@ class ControlledStepper:
         self._planned = [PlannedMemory(*item) for item in sampling.planned.items()]
         held = sampling.planned_sizes
 
-        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray, *more: np.ndarray) -> dict[str, Any]:
+        def compute(q: Array, v: Array, memory: Array, *more: Array) -> dict[str, Any]:
             answers, values = more[: len(held)], more[len(held) :]
             number, kept, contacts = memory[0], memory[1:touched], memory[touched:]
             t = number * self.step
@@ -273,7 +274,7 @@ class ControlledStepper:
             after = np.concatenate([[number + 1.0], after, e1[model.nv :]])
             return {"q": q1, "v": e1[: model.nv], "memory": after}
 
-        def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def begin(q: Array, v: Array) -> Array:
             return np.array([q[0].lift(0.0), *sampling.start(q, v), *np.zeros(system.layout.nz)], object)
 
         sizes = {"q": model.nq, "v": model.nv}

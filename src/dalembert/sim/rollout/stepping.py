@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial, reduce
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.math.arrays import asked
 from dalembert.model import Model
 from dalembert.quantities.guards import UNIT_TOLERANCE, function_call, quaternions
+from dalembert.typing import Array
 
 from ..elements.base import Element
 from ..integrators.catalogue import Integrator
@@ -42,35 +44,41 @@ CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 NEVER = -1.0  # the mark of an event that has not happened
 
 
-class Stepping:
-    """One step of an integrator, and its loops. varying: u has a row for every step; events: what is watched for."""
+class StepParts(NamedTuple):
+    """What a step is made of. driven, varying: whether it takes u, and a row of it for every step.
 
-    def __init__(
-        self,
-        model: Model,
-        elements: tuple[Element, ...],
-        law: Law | None,
-        integrator: Integrator,
-        live: tuple[str, ...],
-        driven: bool,
-        varying: bool,
-        events: tuple[Event, ...] = (),
-        sampling: Sampling | None = None,
-        settings: Mapping[str, int] | None = None,
-        tallies: Tallies | None = None,
-    ) -> None:
+    live: names of groups of the model; events: what is watched for; sampling: controllers that run at rates; settings:
+    sizes of arguments of the law; tallies: measures along the motion.
+    """
+
+    model: Model
+    elements: tuple[Element, ...]
+    law: Law | None
+    integrator: Integrator
+    live: tuple[str, ...]
+    driven: bool
+    varying: bool
+    events: tuple[Event, ...] = ()
+    sampling: Sampling | None = None
+    settings: Mapping[str, int] = MappingProxyType({})
+    tallies: Tallies | None = None
+
+
+class Stepping:
+    """One step of an integrator, and its loops."""
+
+    def __init__(self, parts: StepParts) -> None:
+        model, elements, law, integrator, live, driven, self.varying, self.events, sampling, settings, tallies = parts
         self.tallies = tallies if tallies is not None else Tallies(model, (), {})
-        self.model, self.elements, self.varying, self.events = model, elements, varying, events
-        self.sampling, self.settings = sampling, dict(settings or {})
+        self.model, self.elements = model, elements
+        self.sampling, self.settings = sampling, dict(settings)
         self.name, self._take, self.carried = f"rollout {integrator.name}", integrator.fixed_step, integrator.carried
         self.law = law
-        plain = sampling is None and not events and tallies is None
+        plain = sampling is None and not self.events and tallies is None
         self._known = content(model, elements, integrator, live, driven) if plain else None
-        seen = (
-            None
-            if law is None or self._known is None or settings
-            else code(law.function if isinstance(law, TracedLaw) else law)
-        )
+        seen = None
+        if law is not None and self._known is not None and not settings:
+            seen = code(law.function if isinstance(law, TracedLaw) else law)
         self._lone = None if law is None or seen is None else LoneLaw(model, law)
         self._known = self._known if seen is None else f"{self._known} law {seen}"
         self.system = System(
@@ -78,7 +86,7 @@ class Stepping:
         )
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
         self.constants = {name: size_of(model, name) for name in live}
-        ne = self.system.ne + self.memory_size + self.carried_size + self.tallies.size + len(events)
+        ne = self.system.ne + self.memory_size + self.carried_size + self.tallies.size + len(self.events)
         inputs = {"u": self.system.input_count} if driven else {}
         self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
@@ -135,7 +143,7 @@ class Stepping:
         return self.step if self.carried is None else self._step_alone()
 
     def _traced(self, alone: bool) -> Function:
-        def compute(*inputs: np.ndarray) -> dict[str, Any]:
+        def compute(*inputs: Array) -> dict[str, Any]:
             named = dict(zip(self.sizes, inputs, strict=True))
             system = self.system
             for name in self.constants:
@@ -171,8 +179,8 @@ class Stepping:
         return trace(compute, self.sizes, self.name)
 
     def _watched(
-        self, t: Any, h: Any, before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...], marks: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, t: Any, h: Any, before: tuple[Array, ...], after: tuple[Array, ...], marks: Array
+    ) -> tuple[Array, Array]:
         """q and [e, marks] after a step; those before it where a terminal event has happened already."""
         layout, following, ended = self.system.layout, [], []
         pushed, level, passing = self._at_impact(t, h, before, after)
@@ -196,7 +204,7 @@ class Stepping:
         return where(over, before[0], q), where(over, np.concatenate([before[1], marks]), e)
 
     def _at_impact(
-        self, t: Any, h: Any, before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...]
+        self, t: Any, h: Any, before: tuple[Array, ...], after: tuple[Array, ...]
     ) -> tuple[Any, Any, list[tuple[Any, ...]]]:
         """Whether contacts pushed in a step, what they leave of zero, and (t, q, v) ahead of both ends: `run.bounces`.
 
@@ -217,7 +225,7 @@ class Stepping:
         """`starting`, compiled."""
         return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, self.starting)
 
-    def starting(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def starting(self, q: Array, v: Array) -> Array:
         """The elements' own states at the beginning and what controllers start with, at q (nq,), v (nv,)."""
         states = [element.start(self.model, q, v) for element in self.elements if element.size(self.model)]
         memory = [] if self.sampling is None else [self.sampling.start(q, v)]
@@ -315,12 +323,12 @@ class Stepping:
         return self._loops[kind]
 
 
-def _inputs(step: Function) -> dict[str, np.ndarray]:
+def _inputs(step: Function) -> dict[str, Array]:
     graph = step.outputs[-1].nodes[0].graph
     return {i.name: graph.input(i.name, i.size) for i in step.inputs}
 
 
-def _output(name: str, values: np.ndarray, like: Scalar) -> Output:
+def _output(name: str, values: Array, like: Scalar) -> Output:
     return Output(name, values.shape, tuple(like.lift(x) for x in values))
 
 
@@ -365,32 +373,16 @@ def _pulled(step: Function, names: list[str], carried: Mapping[str, int], each: 
     return (*slopes, _output("number_next", np.array([number - 1.0]), number))
 
 
-def stepping(
-    model: Model,
-    elements: tuple[Element, ...],
-    law: Law | None,
-    integrator: Integrator,
-    live: tuple[str, ...],
-    driven: bool,
-    varying: bool,
-    events: tuple[Event, ...] = (),
-    sampling: Sampling | None = None,
-    settings: Mapping[str, int] | None = None,
-    tallies: Tallies | None = None,
-) -> Stepping:
+def stepping(parts: StepParts) -> Stepping:
     """The step of a rollout; that of an earlier one like it if there was one."""
-
-    def prepare() -> Stepping:
-        return Stepping(model, elements, law, integrator, live, driven, varying, events, sampling, settings, tallies)
-
-    sizes = tuple((settings or {}).items())
-    drivers = (law, None if sampling is None else (sampling.torque, sampling.step))
+    sampling, tallies = parts.sampling, parts.tallies
+    controllers = None if sampling is None else (sampling.torque, sampling.step)
     measures = () if tallies is None else tallies.measures
-    key = code(model, elements, *drivers, integrator, live, driven, varying, events, sizes, measures)
+    key = code(*parts._replace(sampling=controllers, settings=tuple(parts.settings.items()), tallies=measures))
     if key is not None:
-        return _recent.get(key, prepare)
-    traced = prepare()  # nothing but its trace tells whether it is an earlier one
-    return _recent.get((traced.identity, model, varying), lambda: traced)
+        return _recent.get(key, lambda: Stepping(parts))
+    traced = Stepping(parts)  # nothing but its trace tells whether it is an earlier one
+    return _recent.get((traced.identity, parts.model, parts.varying), lambda: traced)
 
 
 _recent = Recent(64)

@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.math import maximum, minimum, sqrt
 from dalembert.model import Model
 from dalembert.quantities.guards import function_call
+from dalembert.typing import Array
 
 REDUCTIONS = ("max", "min", "mean", "rms", "last")
 STATE = ("t", "q", "v", "tau")  # arguments that every measure may have
@@ -56,7 +57,7 @@ class Tally:
         """Whether the state at the end decides alone, so that nothing is carried along the motion."""
         return self.reduce == "last" and not self.acts
 
-    def numbers(self, named: Mapping[str, Any]) -> np.ndarray:
+    def numbers(self, named: Mapping[str, Any]) -> Array:
         """Measured values as an array of numbers."""
         for word in self.arguments:
             if word not in named:
@@ -70,14 +71,14 @@ class Tally:
         """The tally before the first step."""
         return {"max": -np.inf, "min": np.inf}.get(self.reduce, 0.0)
 
-    def after(self, old: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def after(self, old: Array, x: Array) -> Array:
         """The tally with one more measurement."""
         if self.reduce in ("max", "min"):
             pick = maximum if self.reduce == "max" else minimum
             return np.array([pick(a, b) for a, b in zip(old, x, strict=True)], object)
         return x if self.reduce == "last" else old + (x if self.reduce == "mean" else x * x)
 
-    def reduced(self, total: np.ndarray, count: int) -> np.ndarray:
+    def reduced(self, total: Array, count: int) -> Array:
         """The result of `count` measurements."""
         if self.reduce == "mean":
             return total / count
@@ -97,7 +98,7 @@ class Tallies:
         """The shape of each measure."""
         shapes: list[tuple[int, ...]] = []
 
-        def compute(*inputs: np.ndarray) -> np.ndarray:
+        def compute(*inputs: Array) -> Array:
             named = self._named(inputs)
             found = [measure.numbers(named) for measure in self.measures]
             shapes[:] = [x.shape for x in found]
@@ -117,13 +118,13 @@ class Tallies:
         return len(self.start)
 
     @property
-    def start(self) -> np.ndarray:
+    def start(self) -> Array:
         """The tallies (size,) before the first step."""
         lengths = self.lengths if self.measures else []
         first = [np.full(k, m.first()) for m, k in zip(self.measures, lengths, strict=True) if not m.waits]
         return np.concatenate([*first, np.empty(0)])
 
-    def updated(self, old: np.ndarray, named: Mapping[str, Any], end: bool = False) -> np.ndarray:
+    def updated(self, old: Array, named: Mapping[str, Any], end: bool = False) -> Array:
         """The tallies (size,) after a measurement; end: all results, of the last state, where nothing acts any more."""
         parts, begin = [old[:0]], 0
         for measure, length in zip(self.measures, self.lengths, strict=True):
@@ -140,7 +141,7 @@ class Tallies:
         """(t, q, v, law's arguments, tallies) → all results before `reduced`, compiled."""
         sizes = {**{n: k for n, k in self.sizes.items() if n != "tau"}, "tallies": self.size}
 
-        def compute(*inputs: np.ndarray) -> np.ndarray:
+        def compute(*inputs: Array) -> Array:
             given = dict(zip(sizes, inputs, strict=True))
             named = {n: given[n] for n in self.sizes if n != "tau"}
             named["t"] = named["t"][0]
@@ -149,14 +150,8 @@ class Tallies:
         return function_call(self.model, "measures", sizes, compute)
 
     def finished(
-        self,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        settings: Mapping[str, Any],
-        tallies: np.ndarray | None,
-        steps: int,
-    ) -> dict[str, np.ndarray]:
+        self, t: float, q: Array, v: Array, settings: Mapping[str, Any], tallies: Array | None, steps: int
+    ) -> dict[str, Array]:
         """Results (…, *shape) of motions of `steps` steps that end in t, q (…, nq), v (…, nv); tallies: (…, size)."""
         others = [settings[name] for name in self.sizes if name not in STATE]
         tallies = np.empty((*q.shape[:-1], 0)) if tallies is None else np.ascontiguousarray(tallies)
@@ -169,6 +164,6 @@ class Tallies:
             results[measure.name] = measure.reduced(part, count).reshape(*total.shape[:-1], *shape)
         return results
 
-    def _named(self, inputs: Sequence[np.ndarray]) -> dict[str, Any]:
+    def _named(self, inputs: Sequence[Array]) -> dict[str, Any]:
         named: dict[str, Any] = dict(zip(self.sizes, inputs, strict=True))
         return {**named, "t": named["t"][0]}

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import integrate
 from dalembert.errors import DalembertError
 from dalembert.model import Model
+from dalembert.typing import Array
 
 from ..elements.base import Element
 from ..integrators.catalogue import INTEGRATORS, Integrator, chosen
@@ -41,7 +42,7 @@ class StepAdvice(NamedTuple):
         return f"<StepAdvice: {self.text}>"
 
 
-def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
+def step_advice(compiled: Programs, state: State, u: Array) -> StepAdvice:
     """From the eigenvalues of the system's equations, linearised at the state by differences."""
     system, integrator = compiled.system, compiled.integrator
     values, vectors = np.linalg.eig(_linearized(compiled, state, u))
@@ -65,7 +66,7 @@ def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
     return StepAdvice(w, joint, stable, accurate, text)
 
 
-def _linearized(compiled: Programs, state: State, u: np.ndarray) -> np.ndarray:
+def _linearized(compiled: Programs, state: State, u: Array) -> Array:
     """A (nv + m, nv + m) of δ = [δq, δv, δz]."""
     system, n, m = compiled.system, compiled.system.model.nv, compiled.system.layout.measured_size
     size = n + m
@@ -87,7 +88,7 @@ def _linearized(compiled: Programs, state: State, u: np.ndarray) -> np.ndarray:
 
 
 def why_and_what(
-    compiled: Programs, trouble: Trouble, start: State, settings: dict[str, Any], u: np.ndarray, remarks: list[str]
+    compiled: Programs, trouble: Trouble, start: State, settings: dict[str, Any], u: Array, remarks: list[str]
 ) -> str:
     """The sentence of the error: when, which joint, why, what to try. remarks: on contacts until then.
 
@@ -122,7 +123,7 @@ def why_and_what(
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
 
 
-def _nan_torque(compiled: Programs, state: State, u: np.ndarray, step: float | None) -> str:
+def _nan_torque(compiled: Programs, state: State, u: Array, step: float | None) -> str:
     """Say where to look if the law gives no number at the state or just after it; "" where it does."""
     model, v = compiled.system.model, compiled.system.layout.velocity(state.e)
     for h in (0.0, 0.5 * step, step) if step else (0.0, *AHEAD):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.notebook import html
+from dalembert.typing import Array
 
 from ..integrators.catalogue import INTEGRATORS, TIME_STEPPING
 from .run import Run
@@ -89,7 +90,7 @@ def _impossible(run: Run) -> list[str]:
     return lines
 
 
-def _listed(accounts: Mapping[str, np.ndarray], negligible: float) -> list[str]:
+def _listed(accounts: Mapping[str, Array], negligible: float) -> list[str]:
     """The largest accounts with what they hold in the end, and the sum of the others."""
     largest = {label: float(np.max(np.abs(amount), initial=0.0)) for label, amount in accounts.items()}
     felt = [label for label in sorted(accounts, key=lambda label: -largest[label]) if largest[label] > negligible]
@@ -107,7 +108,7 @@ def _course(records: int, steady: bool) -> str:
     return "; the error stays within bounds." if steady else "; the error grows with time."
 
 
-def _grows(residual: np.ndarray) -> bool:
+def _grows(residual: Array) -> bool:
     """Whether the residual of the last quarter is beyond twice that of the first; not known of few records."""
     if len(residual) < FEW:
         return False

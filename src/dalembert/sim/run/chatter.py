@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.typing import Array
+
 from .compiled import Programs
 from .engines import Chunk, State, Trouble
 from .watch import Torques
@@ -31,10 +33,10 @@ CURE = (
 class _Nodes(NamedTuple):
     """Nodes of steps: t (n,), q (n, nq), e (n, ne), and u (n, nu) that drove the step after each."""
 
-    t: np.ndarray
-    q: np.ndarray
-    e: np.ndarray
-    u: np.ndarray
+    t: Array
+    q: Array
+    e: Array
+    u: Array
 
     def between(self, k: int, s: float) -> State:
         """The state a fraction s of the way from node k to the next."""
@@ -50,7 +52,7 @@ class Chatter:
         self.nv = programs.system.model.nv
         self._collected: list[_Nodes] = []
 
-    def check(self, chunk: Chunk, u: np.ndarray) -> None:
+    def check(self, chunk: Chunk, u: Array) -> None:
         """Take the steps of a chunk, driven by u (nu,) or its own numbers."""
         if not chunk.steps:
             return
@@ -82,7 +84,7 @@ class Chatter:
         if (sides := self._sides(nodes, step, signal)) is not None:
             raise Trouble(chunk.end, self._why(*sides, nodes.u[step], signal, int(counts[signal]), span), cure=CURE)
 
-    def _signals(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def _signals(self, t: Array, q: Array, e: Array, u: Array) -> Array:
         """Torques and accelerations (n, 2 nv) at states (n, …)."""
         u = u if self.torques is None else self.torques(t, q, e)
         inputs = {"t": t[:, None], "q": q, "e": e, "u": u}
@@ -95,7 +97,7 @@ class Chatter:
             )
         return np.concatenate([tau, rates[:, : self.nv]], axis=1)
 
-    def _signal(self, signal: int, states: list[State], u: np.ndarray) -> np.ndarray:
+    def _signal(self, signal: int, states: list[State], u: Array) -> Array:
         t, q, e = (np.array(x) for x in zip(*states, strict=True))
         return self._signals(t, q, e, np.broadcast_to(u, (len(t), len(u))))[:, signal]
 
@@ -117,7 +119,7 @@ class Chatter:
         left = np.ptp(self._signal(signal, [before, after], u))
         return (before, after) if left >= 0.5 * whole else None
 
-    def _why(self, before: State, after: State, u: np.ndarray, signal: int, count: int, span: float) -> str:
+    def _why(self, before: State, after: State, u: Array, signal: int, count: int, span: float) -> str:
         """Say what switches, where, and with which coordinate."""
         model = self.programs.system.model
         low, high = sorted(self._signal(signal, [before, after], u) + 0.0)
@@ -128,7 +130,7 @@ class Chatter:
         by = self._switched_by(before, after, u, signal)
         return f"{what}{by}, {count} times in {span:.2g} s"
 
-    def _switched_by(self, before: State, after: State, u: np.ndarray, signal: int) -> str:
+    def _switched_by(self, before: State, after: State, u: Array, signal: int) -> str:
         """The coordinate or speed that alone switches it, in words."""
         model = self.programs.system.model
         ends = self._signal(signal, [before, after], u)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from dalembert.compiler.execute import Recent, code, content
 from dalembert.dynamics import algorithms
 from dalembert.model import Model
+from dalembert.typing import Array
 
 from ..elements.base import Element
 from ..integrators.adaptive import adaptive_program, between
@@ -30,9 +32,9 @@ class Programs:
     def __init__(self, system: System, integrator: Integrator, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
         self.identity = None if identity is None else f"{identity} {system.holding} {system.impulsive}"
+        self._plain_identity = identity
         self._steps: dict[tuple[bool, bool], Program] = {}
         self._like: Program | None = None  # one of them, of the system as it is now
-        self._plain_identity = identity
         self._watched = Recent(8)
         self._switching = bool(system.layout.nm) and system.holding
 
@@ -53,13 +55,13 @@ class Programs:
         if "open" in vars(self):
             self.open.renew(elements, law)
 
-    def at(self, e: np.ndarray) -> Programs:
+    def at(self, e: Array) -> Programs:
         """The programs for the modes of e: those that hold rows only where one is held."""
         if not self._switching:
             return self
         return self if self.held(e).any() else self.open
 
-    def held(self, e: np.ndarray) -> np.ndarray:
+    def held(self, e: Array) -> Array:
         """Whether each row that comes and goes is held (nm,); rigid contact keeps those of its own."""
         if not self.system.layout.nm:
             return np.zeros(0, bool)
@@ -83,21 +85,25 @@ class Programs:
         """Dense output."""
         return between(self.system, self.method, self._step_identity)
 
-    def steps(self, recorded: bool, rows: bool) -> Program:
-        """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
+    def steps(self, recorded: bool, rows: bool = False) -> Program:
+        """Fixed steps, or Newton's iterations of implicit ones, with all states kept or the last one.
+
+        rows: driven by a row of numbers for every step, not by the same ones.
+        """
         if (recorded, rows) not in self._steps:
-            self._like = fixed_program(self.system, self.integrator, self._step_identity, recorded, rows, self._like)
+            system, method, known, like = self.system, self.integrator, self._step_identity, self._like
+            if method.residual is None:
+                self._like = fixed_program(system, method, known, recorded, rows, like)
+            else:
+                self._like = newton_program(system, method.name, method.residual, known, recorded, like)
             self._steps[recorded, rows] = self._like
         return self._steps[recorded, rows]
 
-    def newton(self, recorded: bool) -> Program:
-        """Implicit steps, with the state after every iteration kept or the last one."""
-        if (recorded, False) not in self._steps:
-            assert self.integrator.residual is not None
-            name, residual = self.integrator.name, self.integrator.residual
-            self._like = newton_program(self.system, name, residual, self._step_identity, recorded, self._like)
-            self._steps[recorded, False] = self._like
-        return self._steps[recorded, False]
+    def _of_state(self, name: str, shapes: Mapping[str, tuple[int, ...]], compute: Any, **options: Any) -> Program:
+        """A program of t, q, e, u."""
+        system, identity = self.system, options.pop("identity", self.identity)
+        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
+        return Program(name, identity, sizes, shapes, compute, **options)
 
     @cached_property
     def rates(self) -> Program:
@@ -107,10 +113,7 @@ class Programs:
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
             return {"rates": system.rates(t[0], q, e, u)}
 
-        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
-        return Program(
-            "rates", self.identity, sizes, {"rates": (system.ne,)}, compute, lanes=1, interpreted=system.called
-        )
+        return self._of_state("rates", {"rates": (system.ne,)}, compute, lanes=1, interpreted=system.called)
 
     def watched(self, events: tuple[Any, ...]) -> Program:
         """Numbers that change sign at events: guards of the system, then those of the user, traced for every run."""
@@ -120,9 +123,9 @@ class Programs:
             numbers = [event.number(t[0], q, system.layout.velocity(e)) for event in events]
             return {"values": [*guards(system, t[0], q, e, u), *numbers]}
 
-        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         count = system.layout.nm + sum(gap_counts(system)) + len(events)
-        program = Program("event functions", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        identity = None if events else self.identity
+        program = self._of_state("event functions", {"values": (count,)}, compute, identity=identity)
         return self._watched.get(program.identity, lambda: program)  # ready to run, if there was one like it
 
     @cached_property
@@ -131,20 +134,15 @@ class Programs:
         system, n, count = self.system, self.system.model.nv, self.system.row_count
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
-            applied = system.applied(t[0], q, e, u)
-            v = system.layout.velocity(e)
+            applied, v = system.applied(t[0], q, e, u), system.layout.velocity(e)
+            M = algorithms.mass_matrix(system.model, q)
+            a = algorithms.forward_dynamics(system.model, q, v, applied.forces, applied.wrenches)
             rows = system.constraint_rows(t[0], q, v, system.layout.states(e))
-            return {
-                "M": algorithms.mass_matrix(system.model, q),
-                "a": algorithms.forward_dynamics(system.model, q, v, applied.forces, applied.wrenches),
-                "force_scale": force_scale(system, q, v, applied),
-                **rows._asdict(),
-            }
+            return {"M": M, "a": a, "force_scale": force_scale(system, q, v, applied), **rows._asdict()}
 
-        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "a": (n,), "force_scale": (), "J": (count, n)}
         shapes |= dict.fromkeys(("coordinate", "bias", "surface"), (count,))
-        return Program("constrained", self.identity, sizes, shapes, compute, lanes=1)
+        return self._of_state("constrained", shapes, compute, lanes=1)
 
     @cached_property
     def closing(self) -> Program:
@@ -156,10 +154,8 @@ class Programs:
             rows = system.constraint_rows(0.0, q, v, z)
             return {"residual": rows.coordinate[:count], "J": rows.J[:count]}
 
-        sizes, shapes = (
-            {"q": system.model.nq, "v": system.model.nv},
-            {"residual": (count,), "J": (count, system.model.nv)},
-        )
+        sizes = {"q": system.model.nq, "v": system.model.nv}
+        shapes = {"residual": (count,), "J": (count, system.model.nv)}
         return Program("closing", self.identity, sizes, shapes, compute, lanes=1)
 
     @cached_property
@@ -174,11 +170,10 @@ class Programs:
                 "multipliers": system.multipliers(t[0], q, e, u) if system.solved_count else [],
             }
 
-        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         shapes = {"tau": (system.model.nv,), "energies": (3,)}
         if system.solved_count:
             shapes["multipliers"] = (system.solved_count,)
-        return Program("observed", self.identity, sizes, shapes, compute)
+        return self._of_state("observed", shapes, compute)
 
 
 def gap_counts(system: System) -> tuple[int, ...]:

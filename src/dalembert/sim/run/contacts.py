@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.dynamics.collision.witness import FAR
 from dalembert.notebook import figure
+from dalembert.typing import Array
 
 from ..system.turning import SAFE
 
@@ -41,36 +42,36 @@ class Contacts:
 
     names: tuple[str, ...]
     bodies: tuple[tuple[str, str], ...]
-    t: np.ndarray
-    gap: np.ndarray
-    position: np.ndarray
-    force: np.ndarray
-    normal: np.ndarray
-    friction: np.ndarray  # (k,): the largest coefficient, that at rest
+    t: Array
+    gap: Array
+    position: Array
+    force: Array
+    normal: Array
+    friction: Array  # (k,): the largest coefficient, that at rest
     model: str  # "rigid", "compliant" or "mujoco"
-    velocity: np.ndarray = field(repr=False)  # (n, k, 3): of the first body past the second, in world axes [m/s]
-    passes: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
-    residual: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    velocity: Array = field(repr=False)  # (n, k, 3): of the first body past the second, in world axes [m/s]
+    passes: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    residual: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     unsettled: int = 0
     worst: float = 0.0
     crowded: int = 0
     turned: tuple[str, float] | None = None
     passed: int = 0
     step: float | None = None
-    sliding: np.ndarray | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
-    moment: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    sliding: Array | None = field(default=None, repr=False)  # (k,): the coefficient of sliding; None: as at rest
+    moment: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
     def __post_init__(self) -> None:
         if not self.moment.size:
             object.__setattr__(self, "moment", np.zeros_like(self.force))
 
     @cached_property
-    def normal_force(self) -> np.ndarray:
+    def normal_force(self) -> Array:
         """F_n (n, k) [N], ≥ 0."""
         return np.einsum("tki,tki->tk", self.force, self.normal)
 
     @cached_property
-    def ratio(self) -> np.ndarray:
+    def ratio(self) -> Array:
         """|F_t| / (µ F_n) (n, k): 0 where nothing pushes, 1 where a point gives all the friction it can.
 
         Points that slip do, beside the friction of sliding; so may points of a face that holds.
@@ -79,18 +80,18 @@ class Contacts:
         return np.divide(tangential, most, out=np.zeros_like(most), where=most > 0.0)
 
     @property
-    def _tangential(self) -> np.ndarray:
+    def _tangential(self) -> Array:
         """F_t (n, k, 3) [N]."""
         return self.force - self.normal_force[..., None] * self.normal
 
     @property
-    def _slip(self) -> np.ndarray:
+    def _slip(self) -> Array:
         """The velocity along the surface (n, k, 3) [m/s]."""
         u_n = np.einsum("tki,tki->tk", self.velocity, self.normal)
         return self.velocity - u_n[..., None] * self.normal
 
     @property
-    def _most(self) -> np.ndarray:
+    def _most(self) -> Array:
         """µ F_n (n, k) [N], with the µ of sliding where it slips and has no more than that."""
         at_rest = self.friction * self.normal_force
         if self.sliding is None:
@@ -100,7 +101,7 @@ class Contacts:
         return np.where(no_more & (np.linalg.norm(self._slip, axis=-1) > SLIPS), sliding, at_rest)
 
     @property
-    def residuals(self) -> dict[str, np.ndarray]:
+    def residuals(self) -> dict[str, Array]:
         """By how much each law is missed (n, k): zero in an exact solution.
 
         "signorini": depth of penetration [m]; "complementarity": normal force times gap [J]; "dissipation": what
@@ -121,25 +122,25 @@ class Contacts:
         return {name: (float(x.max(initial=0.0)), float(x.mean())) for name, x in self.residuals.items()}
 
     @property
-    def zero_moment_point(self) -> np.ndarray:
+    def zero_moment_point(self) -> Array:
         """(n, 3) [m]: where the vertical forces of the ground act together; NaN in the air."""
         grounded = self._grounded
         return centre_of_pressure(self.position[:, grounded], self.force[:, grounded])
 
-    def support_polygon(self, k: int = -1) -> np.ndarray:
+    def support_polygon(self, k: int = -1) -> Array:
         """Corners (m, 2) of what the points that push on the ground at time number k span, seen from above [m]."""
         pushing = self._grounded & (self.normal_force[k] > 0.0)
         return support_polygon(self.position[k][pushing])
 
     @property
-    def margin(self) -> np.ndarray:
+    def margin(self) -> Array:
         """(n,) [m]: how far the zero-moment point is inside the support polygon; −∞ in the air."""
         points = self.zero_moment_point
         inside = [support_margin(self.support_polygon(k), points[k]) for k in range(len(self.t))]
         return np.array(inside)
 
     @property
-    def _grounded(self) -> np.ndarray:
+    def _grounded(self) -> Array:
         return np.array([second == "ground" for _, second in self.bodies])
 
     @property

@@ -17,6 +17,7 @@ from dalembert.formats.write.usd import to_usd
 from dalembert.model import Geometry, Part
 from dalembert.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial import Pose, so3
+from dalembert.typing import Array
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -60,13 +61,13 @@ class Drawn:
         self.bodies = [body.name for body in robot.model.bodies]
 
     @cached_property
-    def poses(self) -> np.ndarray:
+    def poses(self) -> Array:
         """X_WB (n, nb, 4, 4) of the bodies."""
         count = len(self.bodies)
         return np.asarray(self.robot.poses(self.run.q))[:, :count] if len(self.run) else np.zeros((0, count, 4, 4))
 
     @cached_property
-    def quaternions(self) -> np.ndarray:
+    def quaternions(self) -> Array:
         """w x y z (n, nb, 4) of the bodies, without jumps of sign."""
         R = self.poses[..., :3, :3]
         q = np.array([[so3.to_quaternion(one) for one in row] for row in R]).reshape(*R.shape[:2], 4)
@@ -86,7 +87,7 @@ class Drawn:
                 for geometry in plain:
                     yield Shown(geometry, part.placement @ geometry.placement)
 
-    def pushes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def pushes(self) -> Iterator[tuple[Array, Array]]:
         """For each time: positions (m, 3) [m] and forces (m, 3) [N] of the contacts that push."""
         contacts = self.run.contacts
         for k in range(len(self.run)):
@@ -103,10 +104,10 @@ class Drawn:
         most = 0.0 if contacts is None else float(np.max(np.linalg.norm(contacts.force, axis=-1), initial=0.0))
         return REACH / most if most else 0.0
 
-    def wrenches(self) -> dict[str, np.ndarray]:
+    def wrenches(self) -> dict[str, Array]:
         """Wrenches of contacts on bodies: [torque, force] (n, 6) about the body's origin, in world axes [N·m, N]."""
         contacts = self.run.contacts
-        totals: dict[str, np.ndarray] = {}
+        totals: dict[str, Array] = {}
         for k, ends in enumerate(contacts.bodies if contacts is not None else ()):
             for sign, name in zip((1.0, -1.0), ends, strict=True):
                 if contacts is None or name == GROUND or name not in self.bodies:
@@ -120,7 +121,7 @@ class Drawn:
         return totals
 
 
-def surface(geometry: Geometry) -> tuple[np.ndarray, np.ndarray] | None:
+def surface(geometry: Geometry) -> tuple[Array, Array] | None:
     """Vertices (n, 3) and triangles (m, 3) of a shape; None of a mesh that cannot be read."""
     try:
         vertices, triangles = geometry.shape.surface()

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.typing import Array
+
 from ..failure import sound
 from ..integrators.adaptive import AdaptiveClock, StepLimits
 from ..integrators.catalogue import sampled_program
@@ -35,8 +37,8 @@ class State(NamedTuple):
     """Time t [s], configuration q (nq,), and e = [v, element states, accounts]."""
 
     t: float
-    q: np.ndarray
-    e: np.ndarray
+    q: Array
+    e: Array
 
 
 @dataclass
@@ -48,12 +50,12 @@ class Chunk:
     same for all. steps: taken from the first node to the last.
     """
 
-    t: np.ndarray
-    q: np.ndarray
-    e: np.ndarray
+    t: Array
+    q: Array
+    e: Array
     dense: bool = False
-    polynomials: np.ndarray | None = None
-    u: np.ndarray | None = None
+    polynomials: Array | None = None
+    u: Array | None = None
     steps: int = 0
 
     @property
@@ -89,7 +91,7 @@ class Fixed:
     lands, adaptive = True, False
 
     def __init__(
-        self, programs: Programs, step: float, sampling: Sampling | None = None, memory: np.ndarray | None = None
+        self, programs: Programs, step: float, sampling: Sampling | None = None, memory: Array | None = None
     ) -> None:
         self.programs, self.step, self.sampling, self.memory = programs, step, sampling, memory
 
@@ -125,7 +127,7 @@ class Fixed:
             number += passes
             q, e = chunk.q[-1], chunk.e[-1]
 
-    def _controlled(self, inputs: dict[str, np.ndarray], passes: int) -> dict[str, np.ndarray]:
+    def _controlled(self, inputs: dict[str, Array], passes: int) -> dict[str, Array]:
         """Steps with the controllers inside; the loop is kept with them, for the last system that they drove."""
         assert self.sampling is not None and self.memory is not None
         loops, programs = self.sampling.loops, self.programs
@@ -137,7 +139,7 @@ class Fixed:
         self.memory = results["memory_next"][0] if self.sampling.size else self.memory
         return results
 
-    def first_command(self, state: State) -> np.ndarray:
+    def first_command(self, state: State) -> Array:
         """The command (nu,) of the controllers for the first step."""
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([0.0, self.step])}
         memory = self.memory
@@ -145,7 +147,7 @@ class Fixed:
         self.memory = memory
         return command
 
-    def once(self, state: State, h: float, command: np.ndarray) -> State:
+    def once(self, state: State, h: float, command: Array) -> State:
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": command}
         results = self.programs.at(state.e).steps(False, False)(inputs)
         return State(state.t + h, results["q_next"][0], results["e_next"][0])
@@ -160,7 +162,7 @@ class Implicit:
         self.programs, self.step = programs, step
 
     @staticmethod
-    def guess(system: System, state: State, h: float) -> np.ndarray:
+    def guess(system: System, state: State, h: float) -> Array:
         """Where Newton's iteration begins: at the same velocity."""
         layout = system.layout
         impulses = np.zeros(unknowns(system) - layout.measured_size)
@@ -180,7 +182,7 @@ class Implicit:
             before = clock.steps
             goal = min(first + stride, count) if thin else count
             constant = {"timing": np.array([state.t, h, goal]), "u": leg.command}
-            results = programs.newton(not thin)(carried | constant, passes=next(sizes))
+            results = programs.steps(not thin)(carried | constant, passes=next(sizes))
             carried = {n: results[f"{n}_next"][0] for n in carried}
             clock = NewtonClock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(passes=0.0))
@@ -201,11 +203,11 @@ class Implicit:
                 where = State(state.t + clock.steps * h, carried["q"], carried["e"])
                 raise Trouble(where, f"Newton's iteration did not settle (last change {clock.change:.1e})")
 
-    def once(self, state: State, h: float, command: np.ndarray) -> State:
+    def once(self, state: State, h: float, command: Array) -> State:
         programs = self.programs.at(state.e)
         inputs = {"q": state.q, "e": state.e, "x": self.guess(programs.system, state, h), "u": command}
         inputs |= {"clock": np.array(NewtonClock()), "timing": np.array([state.t, h, 1.0])}
-        results = programs.newton(False)(inputs, passes=ITERATIONS)
+        results = programs.steps(False)(inputs, passes=ITERATIONS)
         if not NewtonClock(*results["clock_next"][0]).steps > 0.5:
             raise Trouble(state, f"Newton's iteration did not settle in a step of {h:.1e} s")
         return State(state.t + h, results["q_next"][0], results["e_next"][0])
@@ -256,7 +258,7 @@ class Adaptive:
                 raise Trouble(chunk.end, why, undefined=not finite)
         self.h = float(clock.h)
 
-    def once(self, state: State, h: float, command: np.ndarray) -> State:
+    def once(self, state: State, h: float, command: Array) -> State:
         clock, stop = np.array(AdaptiveClock(state.t, h, fresh=1.0), float), np.array([state.t + h])
         limits = np.array(StepLimits(state.t + h, 1e100, 1e100, 0.0, np.inf))
         inputs = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
@@ -297,7 +299,7 @@ def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[
     return stride, stride * nodes
 
 
-def steps_of(leg: Leg, begin: float, step: float) -> np.ndarray:
+def steps_of(leg: Leg, begin: float, step: float) -> Array:
     """How many steps [s] each command of a leg is held for."""
     return np.rint(np.diff(leg.ends, prepend=begin) / step).astype(int)
 
@@ -311,14 +313,14 @@ def finite(chunk: Chunk, nv: int) -> Chunk:
     return chunk
 
 
-def _after(first: np.ndarray | float, rows: np.ndarray) -> np.ndarray:
+def _after(first: Array | float, rows: Array) -> Array:
     """`first`, and the rows below it."""
     joined = np.empty((len(rows) + 1, *rows.shape[1:]))
     joined[0], joined[1:] = first, rows
     return joined
 
 
-def _with_end(x: np.ndarray, taken: np.ndarray, end: np.ndarray) -> np.ndarray:
+def _with_end(x: Array, taken: Array, end: Array) -> Array:
     """Rows `taken` of x, and `end` below them."""
     rows = np.empty((len(taken) + 1, *x.shape[1:]))
     np.take(x, taken, axis=0, out=rows[:-1], mode="clip")  # "raise" would copy twice

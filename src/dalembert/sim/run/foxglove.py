@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.shapes import Box, Cone, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial import so3
 from dalembert.tables.messages import Channel
+from dalembert.typing import Array
 
 from .drawn import Drawn, Shown, surface
 from .run import Run
@@ -140,7 +141,7 @@ def _contacts(drawn: Drawn) -> Iterator[tuple[float, Any]]:
         yield t, {"deletions": [], "entities": [_entity(t, WORLD, "contacts", arrows=arrows)]}
 
 
-def _from_x(direction: np.ndarray) -> np.ndarray:
+def _from_x(direction: Array) -> Array:
     """w x y z of the shortest rotation of the x axis onto a direction (3,)."""
     d = direction / np.linalg.norm(direction)
     if d[0] < -1.0 + 1e-12:
@@ -149,7 +150,7 @@ def _from_x(direction: np.ndarray) -> np.ndarray:
     return q / np.linalg.norm(q)
 
 
-def _wrenches(run: Run, wrench: np.ndarray) -> Iterator[tuple[float, Any]]:
+def _wrenches(run: Run, wrench: Array) -> Iterator[tuple[float, Any]]:
     for t, row in zip(run.t, wrench, strict=True):
         header = {"stamp": _time(t), "frame_id": WORLD}
         yield t, {"header": header, "wrench": {"force": _xyz(row[3:]), "torque": _xyz(row[:3])}}

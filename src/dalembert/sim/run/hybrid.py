@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.dynamics.algorithms import integrate
+from dalembert.typing import Array
 
 from ..system.constraints import IDLE
 from ..system.guards import NO_FORCE
@@ -18,9 +19,7 @@ NOISE = 1e-12  # of the terms that add up to a motion: a motion below it is none
 PASSES = 50  # changes of the free set per row, after which only rounding can be at work
 
 
-def bounded_forces(
-    A: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray, scale: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def bounded_forces(A: Array, b: Array, low: Array, high: Array, scale: Array) -> tuple[Array, Array]:
     """λ (n,) within [low, high], and which of them are free (n,), such that the motion w = A λ + b (n,) obeys:
 
     w = 0 where λ is strictly between its bounds, w ≥ 0 where it is at the lower one, w ≤ 0 at the upper one. That is
@@ -51,7 +50,7 @@ def bounded_forces(
     return np.where(free, x * unit, forces), free
 
 
-def _descend(A: np.ndarray, b: np.ndarray, x: np.ndarray, free: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+def _descend(A: Array, b: Array, x: Array, free: Array, low: Array, high: Array) -> bool:
     """Move x to the minimum over its free rows, fixing those that reach a bound on the way; whether it moved."""
     moved = False
     while free.any():
@@ -72,7 +71,7 @@ def _descend(A: np.ndarray, b: np.ndarray, x: np.ndarray, free: np.ndarray, low:
     return moved
 
 
-def independent(A: np.ndarray, held: np.ndarray, row: int) -> bool:
+def independent(A: Array, held: Array, row: int) -> bool:
     """Whether a row is independent of the held ones (n,): whether it can move when they do not."""
     H = np.flatnonzero(held)
     if not len(H):
@@ -93,17 +92,17 @@ class Assembly(NamedTuple):
     force_scale: the largest force at work; response M⁻¹ Jᵀ (nv, nr); A = J M⁻¹ Jᵀ (nr, nr).
     """
 
-    M: np.ndarray
-    a: np.ndarray
-    J: np.ndarray
-    coordinate: np.ndarray
-    bias: np.ndarray
-    surface: np.ndarray
-    force_scale: np.ndarray
-    response: np.ndarray
-    A: np.ndarray
+    M: Array
+    a: Array
+    J: Array
+    coordinate: Array
+    bias: Array
+    surface: Array
+    force_scale: Array
+    response: Array
+    A: Array
 
-    def rate(self, v: np.ndarray) -> np.ndarray:
+    def rate(self, v: Array) -> Array:
         """φ̇ (nr,)."""
         return self.J @ v - self.surface
 
@@ -112,7 +111,7 @@ class Outcome(NamedTuple):
     """An instant's state after it, the rows (nr,) that were hit, and whether impacts had to be ended by force."""
 
     state: State
-    hit: np.ndarray
+    hit: Array
     endless: bool
 
 
@@ -140,7 +139,7 @@ class Hybrid:
         owners = [owner.element for owner in system.row_owners]
         return [None if k is None else accounts.get(("heat", names[k])) for k in owners]
 
-    def instant(self, state: State, u: np.ndarray, fired: np.ndarray, soft: np.ndarray) -> Outcome:
+    def instant(self, state: State, u: Array, fired: Array, soft: Array) -> Outcome:
         """The state after the guards of some rows that come and go (nm,) have fired.
 
         soft (nm,): those that meet their end without restitution.
@@ -169,10 +168,10 @@ class Hybrid:
         state = self._placed(self._with_modes(state, modes), assembly, held, hit, at_lower)
         return Outcome(state, hit, endless)
 
-    def _with_modes(self, state: State, modes: np.ndarray) -> State:
+    def _with_modes(self, state: State, modes: Array) -> State:
         return state._replace(e=self.layout.replaced(state.e, modes=modes[self.permanent :]))
 
-    def _assembled(self, state: State, u: np.ndarray) -> Assembly:
+    def _assembled(self, state: State, u: Array) -> Assembly:
         inputs = {"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u}
         parts = {name: x[0] for name, x in self.programs.constrained(inputs).items()}
         response = np.linalg.solve(parts["M"], parts["J"].T)
@@ -180,8 +179,8 @@ class Hybrid:
         return Assembly(**parts, response=response, A=0.5 * (A + A.T))
 
     def _impacts(
-        self, state: State, assembly: Assembly, at_lower: np.ndarray, at_upper: np.ndarray, soft: np.ndarray
-    ) -> tuple[State, np.ndarray, bool]:
+        self, state: State, assembly: Assembly, at_lower: Array, at_upper: Array, soft: Array
+    ) -> tuple[State, Array, bool]:
         """Impulses until nothing moves beyond the end of its range."""
         v, accounts = self.layout.velocity(state.e).copy(), self.layout.accounts(state.e).copy()
         hit = np.zeros(len(self.sets), bool)
@@ -216,14 +215,8 @@ class Hybrid:
         return state._replace(e=self.layout.replaced(state.e, v, accounts=accounts)), hit, number >= ROUNDS
 
     def _held(
-        self,
-        assembly: Assembly,
-        v: np.ndarray,
-        candidates: np.ndarray,
-        at_lower: np.ndarray,
-        at_upper: np.ndarray,
-        leaving: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, assembly: Assembly, v: Array, candidates: Array, at_lower: Array, at_upper: Array, leaving: Array
+    ) -> tuple[Array, Array]:
         """Which rows hold (nr,), and their forces (nr,)."""
         forces, held = np.zeros(len(candidates)), np.zeros(len(candidates), bool)
         C = np.flatnonzero(candidates)
@@ -244,9 +237,7 @@ class Hybrid:
             held[k] = independent(A, held[C], int(np.searchsorted(C, k)))
         return held, forces
 
-    def _placed(
-        self, state: State, assembly: Assembly, held: np.ndarray, hit: np.ndarray, at_lower: np.ndarray
-    ) -> State:
+    def _placed(self, state: State, assembly: Assembly, held: Array, hit: Array, at_lower: Array) -> State:
         """The state with rows that hold exactly at rest, and those at an end exactly there."""
         end = np.where(at_lower, self.lower, self.upper)
         with np.errstate(invalid="ignore"):
@@ -262,7 +253,7 @@ class Hybrid:
         return State(state.t, q, self.layout.replaced(state.e, v))
 
 
-def _correction(assembly: Assembly, rows: np.ndarray, amount: np.ndarray) -> np.ndarray:
+def _correction(assembly: Assembly, rows: Array, amount: Array) -> Array:
     """The smallest change (nv,), in the metric of the inertia, that moves some rows by an amount."""
     weights = np.linalg.lstsq(assembly.A[np.ix_(rows, rows)], amount, rcond=1e-12)[0]
     return assembly.response[:, rows] @ weights

@@ -11,6 +11,7 @@ from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.quantities.guards import check_quaternions
+from dalembert.typing import Array
 
 from ..failure import SimulationError
 from ..system.system import System
@@ -28,7 +29,7 @@ STATIONARY = 1e-9  # slope of the way along closed configurations at which it is
 SHORTEST = 1e-3  # share of the slope that a step along them may shrink to
 
 
-def checked_state(where: str, model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+def checked_state(where: str, model: Model, q: Any, v: Any) -> tuple[Array, Array]:
     """One state q (nq,), v (nv,) of finite numbers, with quaternions of unit length; `where` begins the errors."""
     arrays = {}
     for name, x, size in (("q", q, model.nq), ("v", v, model.nv)):
@@ -43,14 +44,14 @@ def checked_state(where: str, model: Model, q: Any, v: Any) -> tuple[np.ndarray,
     return arrays["q"], arrays["v"]
 
 
-def first_state(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def first_state(system: System, q: Array, v: Array) -> Array:
     """e (ne,) at the beginning: elements at their start, constraints that come and go open, accounts empty."""
     layout = system.layout
     z = [element.start(system.model, q, v) for element in system.elements]
     return layout.packed(v, np.concatenate([np.zeros(0), *z]), np.zeros(layout.nm), np.zeros(layout.nw))
 
 
-def closed_start(compiled: Programs, state: State, mobile: np.ndarray | None = None) -> tuple[State, list[str]]:
+def closed_start(compiled: Programs, state: State, mobile: Array | None = None) -> tuple[State, list[str]]:
     """The state with all loops closed, in position and velocity, and lines for the log.
 
     mobile (nv,): 1 for freedoms that may change for it, 0 for those that stay as they are; None: all may.
@@ -86,7 +87,7 @@ def closed_start(compiled: Programs, state: State, mobile: np.ndarray | None = N
     return State(state.t, q, system.layout.replaced(state.e, kept)), log
 
 
-def _nearest(compiled: Programs, start: np.ndarray, v: np.ndarray, mobile: np.ndarray) -> np.ndarray:
+def _nearest(compiled: Programs, start: Array, v: Array, mobile: Array) -> Array:
     """The closed configuration nearest to `start`, of those that Newton's method finds from there and beside it."""
     model = compiled.system.model
     best = _closed(compiled, start, v, mobile)
@@ -107,7 +108,7 @@ def _nearest(compiled: Programs, start: np.ndarray, v: np.ndarray, mobile: np.nd
     return best
 
 
-def _closed(compiled: Programs, q: np.ndarray, v: np.ndarray, mobile: np.ndarray) -> np.ndarray:
+def _closed(compiled: Programs, q: Array, v: Array, mobile: Array) -> Array:
     """Where Newton's method gets from q; closed if it converged."""
     for _ in range(ITERATIONS):
         residual, J = _rows(compiled, q, v)
@@ -117,11 +118,11 @@ def _closed(compiled: Programs, q: np.ndarray, v: np.ndarray, mobile: np.ndarray
     return q
 
 
-def _is_closed(compiled: Programs, q: np.ndarray, v: np.ndarray) -> bool:
+def _is_closed(compiled: Programs, q: Array, v: Array) -> bool:
     return bool(np.max(np.abs(_rows(compiled, q, v)[0]), initial=0.0) <= CLOSED)
 
 
-def _approached(compiled: Programs, start: np.ndarray, q: np.ndarray, v: np.ndarray, mobile: np.ndarray) -> np.ndarray:
+def _approached(compiled: Programs, start: Array, q: Array, v: Array, mobile: Array) -> Array:
     """Along closed configurations from q towards `start`, as long as the way between them, ½ |difference|², shrinks."""
     model = compiled.system.model
     d = algorithms.difference(model, start, q)
@@ -145,7 +146,7 @@ def _approached(compiled: Programs, start: np.ndarray, q: np.ndarray, v: np.ndar
     return q
 
 
-def _rows(compiled: Programs, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rows(compiled: Programs, q: Array, v: Array) -> tuple[Array, Array]:
     rows = compiled.closing({"q": q, "v": v})
     return rows["residual"][0], rows["J"][0]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.typing import Array
+
 from ..elements.base import Situation
 from ..failure import SimulationError
 from .compiled import Programs
@@ -40,7 +42,7 @@ class Instants:
         """Whether there is anything to look for."""
         return bool(self.watch.count)
 
-    def enter(self, state: State, u: np.ndarray) -> State:
+    def enter(self, state: State, u: Array) -> State:
         """The state from which a stretch driven by u begins, with stops left and friction overcome as u asks."""
         if not self.watching:
             return state
@@ -55,21 +57,21 @@ class Instants:
         fired = np.concatenate([released, np.zeros(self.watch.count - self.watch.rows, bool)])
         return self._settled(state, u, fired, numbers)
 
-    def first(self, chunk: Chunk, u: np.ndarray) -> Crossing | None:
+    def first(self, chunk: Chunk, u: Array) -> Crossing | None:
         """The next instant on a chunk of steps, if there is one."""
         return self.watch.first(chunk, u) if self.watching else None
 
-    def happen(self, crossing: Crossing, u: np.ndarray) -> State:
+    def happen(self, crossing: Crossing, u: Array) -> State:
         """The state just after an instant."""
         return self._settled(crossing.state, u, crossing.fired, crossing.before, crossing.never_left)
 
     def _settled(
         self,
         state: State,
-        u: np.ndarray,
-        fired: np.ndarray,
-        before: np.ndarray,
-        never_left: np.ndarray | None = None,
+        u: Array,
+        fired: Array,
+        before: Array,
+        never_left: Array | None = None,
         initial: bool = False,
     ) -> State:
         """Let happen all that does at one time.
@@ -97,7 +99,7 @@ class Instants:
         self.watch.rearm(numbers, state.e)
         return state
 
-    def _driving(self, state: State, u: np.ndarray) -> np.ndarray:
+    def _driving(self, state: State, u: Array) -> Array:
         return u if self._torques is None else self._torques(np.array([state.t]), state.q[None], state.e[None])[0]
 
     def _count(self, state: State) -> None:
@@ -122,7 +124,7 @@ class Instants:
                 "constraints may contradict each other there"
             )
 
-    def _users(self, fired: np.ndarray, state: State, before: State) -> State:
+    def _users(self, fired: Array, state: State, before: State) -> State:
         """Gaps of elements and the user's events that fire: they are reported, and elements change their states."""
         gaps = self.watch.gaps
         for k in np.flatnonzero(fired[self.watch.rows :]):
@@ -136,7 +138,7 @@ class Instants:
                 self.ended = event.name
         return state
 
-    def _note_switched(self, before: np.ndarray, after: np.ndarray) -> None:
+    def _note_switched(self, before: Array, after: Array) -> None:
         """Count the joints whose friction sticks or slips now, in silence."""
         owners = self.system.row_owners[self.system.permanent_count :]
         for owner, old, new in zip(owners, before, after, strict=True):
@@ -152,7 +154,7 @@ class Instants:
         parts[element] = np.asarray(self.system.elements[element].jumped(gap, s), float)
         return state._replace(e=self.layout.replaced(state.e, states=np.concatenate(parts)))
 
-    def _report(self, before: State, modes: np.ndarray, after: State, hit: np.ndarray, initial: bool) -> None:
+    def _report(self, before: State, modes: Array, after: State, hit: Array, initial: bool) -> None:
         """Report the impacts and changed modes of rows at an instant."""
         owners = self.system.row_owners[self.system.permanent_count :]
         reported: set[int] = set()

@@ -15,6 +15,7 @@ from dalembert.math import map as mapped
 from dalembert.math import product
 from dalembert.model import Model
 from dalembert.spatial import cross
+from dalembert.typing import Array
 
 from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, Memory, RigidContact, laws_of
@@ -31,9 +32,7 @@ ROUNDED = 1e-15  # of the largest singular value: a motion below it is none
 ALL = 4000  # candidates of a scene up to which all of them are reported
 
 
-def contacts_of(
-    programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
-) -> Contacts | None:
+def contacts_of(programs: Programs, t: Array, q: Array, e: Array, u: Array, step: float | None) -> Contacts | None:
     """The contacts of states (n,) of a system after steps of `step` [s]; None: without contact."""
     if programs.system.contact is not None:
         assert step is not None
@@ -44,7 +43,7 @@ def contacts_of(
     return _compliant(programs, compliant[0], t, q, e) if compliant else None
 
 
-def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> Contacts:
+def _compliant(programs: Programs, element: CompliantContact, t: Array, q: Array, e: Array) -> Contacts:
     system, k = programs.system, len(element.names)
     model = system.model
 
@@ -67,9 +66,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
     return Contacts(names, bodies, t, *places, kind, velocity, sliding=_sliding(laws))
 
 
-def _soft(
-    programs: Programs, element: SoftContact, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> Contacts:
+def _soft(programs: Programs, element: SoftContact, t: Array, q: Array, e: Array, u: Array) -> Contacts:
     """The contacts of MuJoCo's model, with the forces of each state."""
     problem, system = element.problem, programs.system
     model, k = system.model, len(problem.names)
@@ -94,9 +91,7 @@ def _soft(
     return Contacts(problem.names, bodies, t, *places, friction, problem.contact.model, seen["velocity"])
 
 
-def _rigid(
-    programs: Programs, element: RigidContact, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float
-) -> Contacts:
+def _rigid(programs: Programs, element: RigidContact, t: Array, q: Array, e: Array, step: float) -> Contacts:
     """The contacts of states (n,) of a system with rigid contact, after steps of `step` [s]."""
     system, n = programs.system, len(t)
     memory = system.contact_memory(e)
@@ -151,7 +146,7 @@ class CandidateView:
         self.system, self.element, self.memory = system, element, element.by_candidate(memory)
         self.names, self.patches, self.bodies = element.names, element.patches, system.model.bodies
 
-    def by_candidate(self, name: str, width: int) -> np.ndarray:
+    def by_candidate(self, name: str, width: int) -> Array:
         """A part of the memory (n, candidates, width)."""
         x = getattr(self.memory, name)
         return x.reshape(len(x), -1, width).copy()
@@ -174,7 +169,7 @@ class CandidateView:
         shapes = {"gap": (k,), "position": (3 * k,), "axes": (9 * k,), "J": (3 * k, nv), "u": (3 * k,)}
         return Program("contacts", known, {"q": model.nq, "v": nv, "h": 1}, shapes, compute)
 
-    def rows(self, seen: Mapping[str, np.ndarray], axes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def rows(self, seen: Mapping[str, Array], axes: Array, columns: Array) -> Array:
         """Velocities (n, m, 3, nv) of the points with numbers `columns` (m,) along their axes; seen: by `program`."""
         n, k, _, _ = axes.shape
         J = seen["J"].reshape(n, k, 3, -1)[:, columns]
@@ -204,7 +199,7 @@ class SceneView:
         self.column[columns] = np.arange(len(columns))
         self.names = tuple(name for patch in self.patches for name in patch.names)
 
-    def by_candidate(self, name: str, width: int) -> np.ndarray:
+    def by_candidate(self, name: str, width: int) -> Array:
         """A part of the memory in the order of the candidates (n, candidates, width)."""
         x = getattr(self.memory, name)
         rows = np.zeros((len(x), len(self.names) + 1, width))
@@ -217,11 +212,11 @@ class SceneView:
         model, k, links = self.system.model, len(self.names), self.scene.links
         owners = [patch for patch in self.patches for _ in patch.names]
 
-        def moving_on(X: Any, v: np.ndarray) -> np.ndarray:
+        def moving_on(X: Any, v: Array) -> Array:
             """Angular velocity, velocity of the origin, and the origin (9,), along the axes of the world."""
             return np.concatenate([X.R @ v[:3], X.R @ v[3:], X.p])
 
-        def velocity(motion: np.ndarray, position: np.ndarray) -> np.ndarray:
+        def velocity(motion: Array, position: Array) -> Array:
             return motion[3:6] + cross(motion[:3], position - motion[6:])
 
         def one(position: Any, normal: Any, aside: Any, a: Any, b: Any) -> dict[str, Any]:
@@ -254,7 +249,7 @@ class SceneView:
         sizes = {"q": model.nq, "v": model.nv, "h": 1}
         return Program("contacts", known, sizes, shapes | {"freedoms": (freedoms,)}, compute)
 
-    def rows(self, seen: Mapping[str, np.ndarray], axes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def rows(self, seen: Mapping[str, Array], axes: Array, columns: Array) -> Array:
         """Velocities (n, m, 3, nv) of the points with numbers `columns` (m,) along their axes; seen: by `program`."""
         n, k, model = len(axes), len(self.names), self.system.model
         at = seen["at"].reshape(n, k, 3)[:, columns]
@@ -270,11 +265,11 @@ class SceneView:
         return J
 
 
-def _static(laws: Iterable[ContactLaw]) -> np.ndarray:
+def _static(laws: Iterable[ContactLaw]) -> Array:
     return np.array([law.static_friction for law in laws])
 
 
-def _sliding(laws: Iterable[ContactLaw]) -> np.ndarray | None:
+def _sliding(laws: Iterable[ContactLaw]) -> Array | None:
     """Coefficients of sliding; None where they are those at rest."""
     both = np.array([(law.friction, law.static_friction) for law in laws]).reshape(-1, 2)
     return None if np.array_equal(both[:, 0], both[:, 1]) else both[:, 0]
@@ -286,14 +281,14 @@ def _bodies_of(model: Model, patches: Iterable[Patch]) -> tuple[tuple[str, str],
     return tuple((model.bodies[x.first].name, second[x.second]) for x in patches for _ in x.names)
 
 
-def _with_normals(axes: np.ndarray, normals: np.ndarray) -> np.ndarray:
+def _with_normals(axes: Array, normals: Array) -> Array:
     """Axes (n, k, 3, 3) of contacts, of those that a step remembers with the normals (n, k, 3) that it took."""
     known, frames = np.any(normals, axis=-1), axes.copy()
     frames[known] = np.moveaxis(tangent_frame(normals[known].T), -1, 0)
     return frames
 
 
-def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, friction: np.ndarray, tolerance: float) -> np.ndarray:
+def _least(p: Array, slip: Array, J: Array, friction: Array, tolerance: float) -> Array:
     """Impulses (n, k, 3) with the same effect whose squares are least, of the contacts that stick, within their cones.
 
     J (n, k, 3, nv); friction (k,): of each at rest; tolerance [m/s]: what slides less sticks.

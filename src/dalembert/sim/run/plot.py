@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.errors import unknown
 from dalembert.model import Model
 from dalembert.notebook import figure
+from dalembert.typing import Array
 
 from .run import Run
 
@@ -114,7 +115,7 @@ def _units(run: Run, name: str) -> list[str]:
     return [f"{unit}/s" if name == "v" else FORCES[unit] for unit in run.freedom_units]
 
 
-def _curves(run: Run, name: str) -> list[tuple[str, np.ndarray]]:
+def _curves(run: Run, name: str) -> list[tuple[str, Array]]:
     """(label, numbers (n,)) of a panel; of energies those that are not zero all the time."""
     if name != "energy":
         return list(zip(labels(run, name), getattr(run, name).T, strict=True))

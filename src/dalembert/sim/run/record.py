@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.typing import Array
+
 from ..integrators.adaptive import interpolated, on_polynomials
 from .compiled import Programs
 from .engines import Chunk, Engine, State
@@ -13,12 +15,12 @@ class Recorder:
     """Collects (t, q, e, u) on the grid 0, record, 2 record, …, duration; or at every step when record is None."""
 
     def __init__(
-        self, programs: Programs, start: State, duration: float, record: float | None, first: np.ndarray | None = None
+        self, programs: Programs, start: State, duration: float, record: float | None, first: Array | None = None
     ) -> None:
         """first (nu,): what drives the start; None: what drives the first steps."""
         self.programs, self.record, self.duration = programs, record, duration
         self.last_u = np.zeros(programs.system.nu)
-        self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = [
+        self._rows: list[tuple[Array, Array, Array, Array | None]] = [
             (np.array([start.t]), start.q[None], start.e[None], first)
         ]
         count = 0 if record is None else int(np.ceil(duration / record * (1.0 - 1e-9)))
@@ -30,7 +32,7 @@ class Recorder:
         """The time of the last record [s]."""
         return float(self._rows[-1][0][-1])
 
-    def driven(self, u: np.ndarray) -> None:
+    def driven(self, u: Array) -> None:
         """Set what drives the start, if that was not known before."""
         if self._rows[0][3] is None:
             self._rows[0] = (*self._rows[0][:3], u)
@@ -51,7 +53,7 @@ class Recorder:
         nodes = len(stops) if not len(uneven) else max(int(uneven[0]), 1)
         return float(stops[nodes - 1]), nodes
 
-    def take(self, chunk: Chunk, u: np.ndarray, until: float = np.inf) -> None:
+    def take(self, chunk: Chunk, u: Array, until: float = np.inf) -> None:
         """Record what lies on the grid within a chunk, driven by u or its own numbers; nothing after `until`."""
         self.last_u = u if chunk.u is None else chunk.u[-1]
         if self.record is None:
@@ -80,7 +82,7 @@ class Recorder:
             q, e = on_polynomials(programs.system, chunk.polynomials[at], *step[1:])
         self._keep(times, q, e, u)
 
-    def node(self, state: State, u: np.ndarray) -> None:
+    def node(self, state: State, u: Array) -> None:
         """Record a single state, if every step is recorded or its time is of the grid."""
         if self.record is None:
             self._keep(np.array([state.t]), state.q[None], state.e[None], u)
@@ -88,19 +90,19 @@ class Recorder:
             self._keep(self.grid[self._next : self._next + 1], state.q[None], state.e[None], u)
             self._next += 1
 
-    def final(self, state: State, u: np.ndarray) -> None:
+    def final(self, state: State, u: Array) -> None:
         """Record the last state of a run that ended between times of the grid."""
         if self._rows[-1][0][-1] < state.t:
             self._keep(np.array([state.t]), state.q[None], state.e[None], u)
 
-    def _keep(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
+    def _keep(self, t: Array, q: Array, e: Array, u: Array) -> None:
         if not len(t):
             return
         if len(self._rows) == 1 and self._rows[0][3] is None:
             self._rows[0] = (*self._rows[0][:3], u if u.ndim == 1 else u[0])
         self._rows.append((t, q, e, u))
 
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
         """t (n,), q (n, nq), e (n, ne), u (n, nu)."""
         t, q, e = (np.concatenate([row[k] for row in self._rows]) for k in range(3))
         u = [np.broadcast_to(self.last_u if r[3] is None else r[3], (len(r[0]), len(self.last_u))) for r in self._rows]

@@ -15,6 +15,7 @@ from dalembert.contact.touching import named_shapes
 from dalembert.dynamics.algorithms import integrate, poses
 from dalembert.dynamics.algorithms.free_bodies import drifts
 from dalembert.model import Closure, Model
+from dalembert.typing import Array
 
 from ..elements.base import Element
 from ..system.system import System
@@ -22,9 +23,7 @@ from ..system.system import System
 SLACK = 1e-9  # relative: a joint that starts on its limit is within it
 
 
-def beyond_limits(
-    model: Model, elements: Sequence[Element], t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-) -> list[str]:
+def beyond_limits(model: Model, elements: Sequence[Element], t: Array, q: Array, v: Array, tau: Array) -> list[str]:
     """A line for each kind of limit (range, speed, effort) that was exceeded, with the first joint to do so."""
     joints = [body.joint for body in model.independent]
     lower, upper, speed, effort = (
@@ -46,9 +45,7 @@ def beyond_limits(
     return [line for line in lines if line]
 
 
-def _line(
-    what: str, names: Sequence[str], t: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray, note: str
-) -> str:
+def _line(what: str, names: Sequence[str], t: Array, x: Array, low: Array, high: Array, note: str) -> str:
     """Words for the first number beyond its limits; empty if there is none."""
     over = np.maximum(x - high, low - x) > SLACK * (1.0 + np.abs(x))
     if not over.any():
@@ -60,7 +57,7 @@ def _line(
     return f"{what} of {names[k]!r} exceeded at t = {t[row]:.4g} s: {x[row, k]:.4g}, limit {limit:.4g}{more}; {note}"
 
 
-def held_at_the_end(system: System, e: np.ndarray) -> list[str]:
+def held_at_the_end(system: System, e: Array) -> list[str]:
     """A line on joints that dry friction holds at the end of a run (n, ne) although a law drives them."""
     held: dict[str, bool] = {}
     for k, owner in enumerate(system.row_owners[system.permanent_count :] if system.layout.nm else ()):
@@ -78,7 +75,7 @@ SEEN, MOST_PLACES = 5e-3, 100  # [m] between places that are looked at on the wa
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 
 
-def about_ground(model: Model, contact: Contact | None, q: np.ndarray, v: np.ndarray, step: float | None) -> list[str]:
+def about_ground(model: Model, contact: Contact | None, q: Array, v: Array, step: float | None) -> list[str]:
     """Remarks on the start of a run: that there is no ground, whose friction it takes, what starts inside it.
 
     Also what would be passed through before the first of fixed steps [s] can act.
@@ -129,7 +126,7 @@ def _left_out(model: Model, contact: Contact) -> list[str]:
     return [shape.name for shape in shapes if shape.geometry.shape.is_bounded]
 
 
-def _passed(model: Model, patches: Sequence[Patch], q: np.ndarray, v: np.ndarray, step: float) -> list[str]:
+def _passed(model: Model, patches: Sequence[Patch], q: Array, v: Array, step: float) -> list[str]:
     """A remark on what is inside something on the way of half a step, over which contact does not act yet."""
     first, last = poses(model, q), poses(model, integrate(model, q, 0.5 * step * v))
     moved = [(first[k], last[k], body_radius(body)) for k, body in enumerate(model.bodies)]

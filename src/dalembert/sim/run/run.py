@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.notebook import html
+from dalembert.typing import Array
 
 if TYPE_CHECKING:
     from dalembert.pictures import Film
@@ -30,7 +31,7 @@ class Event:
     """
 
     name: str
-    function: Callable[[Any, np.ndarray, np.ndarray], Any]
+    function: Callable[[Any, Array, Array], Any]
     direction: int = 0
     terminal: bool = False
 
@@ -42,7 +43,7 @@ class Event:
         if self.direction not in (-1, 0, 1):
             raise DalembertError(f"event {self.name!r}: direction is {self.direction!r}, expected -1, 0 or 1")
 
-    def number(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+    def number(self, t: Any, q: Array, v: Array) -> Any:
         """The number of a traced state, checked."""
         try:
             value = np.asarray(self.function(t, q, v), object)
@@ -62,8 +63,8 @@ class Happening(NamedTuple):
 
     name: str
     t: float
-    q: np.ndarray
-    v: np.ndarray
+    q: Array
+    v: Array
     kind: str = "event"
 
 
@@ -76,19 +77,19 @@ class EnergyLedger:
     scheme of the run.
     """
 
-    kinetic: np.ndarray
-    potential: np.ndarray
-    elastic: np.ndarray
-    work: Mapping[str, np.ndarray]
-    heat: Mapping[str, np.ndarray]
+    kinetic: Array
+    potential: Array
+    elastic: Array
+    work: Mapping[str, Array]
+    heat: Mapping[str, Array]
 
     @property
-    def total(self) -> np.ndarray:
+    def total(self) -> Array:
         """Kinetic + potential + elastic (n,)."""
         return self.kinetic + self.potential + self.elastic
 
     @property
-    def residual(self) -> np.ndarray:
+    def residual(self) -> Array:
         """The gain of the total beyond work − heat (n,): the error of the integration."""
         gained = self.total - self.total[0]
         return gained - sum(self.work.values(), 0.0) + sum(self.heat.values(), 0.0)
@@ -132,27 +133,27 @@ class Run:
     robot: str
     coordinates: tuple[str, ...]
     freedoms: tuple[str, ...]
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    tau: np.ndarray
-    states: np.ndarray
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+    states: Array
     energy: EnergyLedger
-    multipliers: np.ndarray
+    multipliers: Array
     events: tuple[Happening, ...]
     log: tuple[str, ...]
     steps: int
     settings: dict[str, Any]
     coordinate_units: tuple[str, ...] = ()
     freedom_units: tuple[str, ...] = ()
-    readings: dict[str, np.ndarray] = field(default_factory=dict)
+    readings: dict[str, Array] = field(default_factory=dict)
     contacts: Contacts | None = None  # what touched, if the run had a contact
     unfinished: str = ""
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
     pictures: Callable[..., Any] | None = field(default=None, repr=False)  # draws the run, likewise
     subject: Robot | None = field(default=None, repr=False)  # the robot, if it is at hand
-    accelerations: Callable[[], np.ndarray] | None = field(default=None, repr=False)  # computes `a`
-    sensed: Callable[[Any], dict[str, np.ndarray]] | None = field(default=None, repr=False)  # computes `sensors`
+    accelerations: Callable[[], Array] | None = field(default=None, repr=False)  # computes `a`
+    sensed: Callable[[Any], dict[str, Array]] | None = field(default=None, repr=False)  # computes `sensors`
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -172,7 +173,7 @@ class Run:
         return len(self.t)
 
     @cached_property
-    def a(self) -> np.ndarray:
+    def a(self) -> Array:
         """Accelerations (n, nv) at the times of the run, under all that acts; computed when they are asked for.
 
         With rigid contact, and where joints stick, the mean over the step that follows. A loaded run has none.
@@ -182,7 +183,7 @@ class Run:
         return self.accelerations()
 
     @cached_property
-    def sensors(self) -> dict[str, np.ndarray]:
+    def sensors(self) -> dict[str, Array]:
         """Readings (n,) or (n, k) of the sensors of the robot's file, by name; computed when they are asked for.
 
         Kinds, axes and signs are MuJoCo's, without noise. {}: the file has none. A loaded run has none.
@@ -213,7 +214,7 @@ class Run:
             )
         return self.viewer(run=self, **options)
 
-    def render(self, t: float, path: str | os.PathLike[str] | None = None, **options: Any) -> np.ndarray:
+    def render(self, t: float, path: str | os.PathLike[str] | None = None, **options: Any) -> Array:
         """A picture (height, width, 3) of the run at a time [s], with contact forces; also written to `path`.
 
         Options as of `Robot.render`, with forces=True and trails=() as of `video`.
@@ -222,7 +223,7 @@ class Run:
 
         if not np.isfinite(t) or not self.t[0] <= t <= self.t[-1]:
             raise DalembertError(f"render: t is {t!r} s, expected a time of the run, {self.t[0]:g} to {self.t[-1]:g} s")
-        picture: np.ndarray = self._pictures("render", options).at(float(t))
+        picture: Array = self._pictures("render", options).at(float(t))
         if path is not None:
             write_picture(path, picture)
         return picture

@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
 from dalembert.tables import FORMATS, read_table, write_table
+from dalembert.typing import Array
 
 from .contacts import Contacts
 from .run import EnergyLedger, Happening, Run
@@ -29,7 +30,7 @@ CONTACT_VECTORS = ("position", "force", "normal", "velocity", "moment")  # the l
 ITERATION = ("passes", "residual")
 
 
-def columns(run: Run) -> dict[str, np.ndarray]:
+def columns(run: Run) -> dict[str, Array]:
     """Column name → numbers (n,): t, q.<joint>, v.<joint>, tau.<joint>, state.<k>, force.<k>, energies."""
     table = {"t": run.t}
     for kind, names, values in (
@@ -47,7 +48,7 @@ def columns(run: Run) -> dict[str, np.ndarray]:
     return table if run.contacts is None else table | _contact_columns(run.contacts)
 
 
-def _contact_columns(contacts: Contacts) -> dict[str, np.ndarray]:
+def _contact_columns(contacts: Contacts) -> dict[str, Array]:
     """contact.<k>.<field> of each point, contact.passes and contact.residual where there are any."""
     table = {}
     for k in range(len(contacts.names)):
@@ -88,19 +89,19 @@ def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
 class _Columns:
     """Columns by name, as long as the times `t` (n,); others are refused."""
 
-    def __init__(self, table: dict[str, np.ndarray]) -> None:
+    def __init__(self, table: dict[str, Array]) -> None:
         self.table = table
         self.t = np.asarray(table["t"], float)
         if self.t.ndim != 1:
             raise ValueError(f"t has shape {self.t.shape}, expected (n,)")
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str) -> Array:
         values = np.asarray(self.table[name], float)
         if values.shape != self.t.shape:
             raise ValueError(f"column {name!r} has shape {values.shape}, expected {self.t.shape}")
         return values
 
-    def joined(self, names: Iterable[str]) -> np.ndarray:
+    def joined(self, names: Iterable[str]) -> Array:
         """Columns side by side (n, k); k may be 0."""
         return np.stack([np.zeros_like(self.t), *map(self.column, names)], axis=1)[:, 1:]
 
@@ -108,7 +109,7 @@ class _Columns:
         """Names of the columns of a kind, such as "state"."""
         return [name for name in self.table if name.startswith(f"{kind}.")]
 
-    def accounts(self, kind: str) -> dict[str, np.ndarray]:
+    def accounts(self, kind: str) -> dict[str, Array]:
         """Accounts of the ledger by name. kind: "work" or "heat"."""
         return {name.removeprefix(f"{kind}."): self.column(name) for name in self.starting(kind)}
 
@@ -142,7 +143,7 @@ class _Columns:
         )
 
 
-def from_table(table: dict[str, np.ndarray], text: str) -> Run:
+def from_table(table: dict[str, Array], text: str) -> Run:
     """The run of columns and facts."""
     known: dict[str, Any] = json.loads(text)
     columns = _Columns(table)

@@ -16,6 +16,7 @@ from dalembert.model import Frame, Model
 from dalembert.model.sensors import Sensor
 from dalembert.quantities.guards import function_call
 from dalembert.spatial import Pose, cross, so3
+from dalembert.typing import Array
 
 from ..elements.base import NOTHING
 from ..integrators.catalogue import TIME_STEPPING
@@ -26,8 +27,8 @@ WORLD = "world"
 
 
 def readings(
-    model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, contacts: Any = None
-) -> dict[str, np.ndarray]:
+    model: Model, t: Array, q: Array, v: Array, a: Array, tau: Array, contacts: Any = None
+) -> dict[str, Array]:
     """Readings (n,) or (n, k) by name, at times t (n,), of states and accelerations (n, …).
 
     tau (n, nv): what drives the joints; contacts: those of a run, whose forces act as well.
@@ -43,9 +44,7 @@ def readings(
     return {sensor.name: sensor.bounded(values[sensor.name]) for sensor in model.sensors}
 
 
-def _computed(
-    model: Model, sensors: Sequence[Sensor], q: np.ndarray, v: np.ndarray, a: np.ndarray, contacts: Any
-) -> dict[str, np.ndarray]:
+def _computed(model: Model, sensors: Sequence[Sensor], q: Array, v: Array, a: Array, contacts: Any) -> dict[str, Array]:
     if not sensors:
         return {}
     pushed = contacts is not None and any(one.kind in ("force", "torque") for one in sensors)
@@ -53,7 +52,7 @@ def _computed(
     arrays = [q, v, a, *([_pushes(model, contacts)] if pushed else [])]
 
     def prepare() -> Any:
-        def compute(q: Any, v: Any, a: Any, pushes: Any = NOTHING) -> np.ndarray:
+        def compute(q: Any, v: Any, a: Any, pushes: Any = NOTHING) -> Array:
             return np.concatenate([np.atleast_1d(_reading(model, one, q, v, a, pushes)) for one in sensors])
 
         return function_call(model, "sensors", sizes, compute)
@@ -124,18 +123,18 @@ class _Place:
         self.R, self.p = X.R, X.p
 
     @property
-    def twist(self) -> np.ndarray:
+    def twist(self) -> Array:
         if self.frame is None:
             return np.zeros(6)
         return algorithms.velocity(self.model, self.q, self.v, self.frame)
 
-    def accelerations(self, a: Any) -> np.ndarray:
+    def accelerations(self, a: Any) -> Array:
         if self.frame is None:
             return np.zeros(6)
         return algorithms.acceleration(self.model, self.q, self.v, a, self.frame)
 
 
-def _transmitted(model: Model, sensor: Sensor, at: _Place, q: Any, v: Any, a: Any, pushes: Any) -> np.ndarray:
+def _transmitted(model: Model, sensor: Sensor, at: _Place, q: Any, v: Any, a: Any, pushes: Any) -> Array:
     """The force or torque that the parent exerts on a body through its joint, at the sensor, in its axes."""
     X, external = algorithms.poses(model, q), dict[int, np.ndarray]()
     for k, w in enumerate(pushes.reshape(-1, 6)):
@@ -147,7 +146,7 @@ def _transmitted(model: Model, sensor: Sensor, at: _Place, q: Any, v: Any, a: An
     return at.R.T @ (wrench[:3] + cross(X[index].p - at.p, wrench[3:]))
 
 
-def _subtree(model: Model, sensor: Sensor, q: Any, v: Any) -> np.ndarray:
+def _subtree(model: Model, sensor: Sensor, q: Any, v: Any) -> Array:
     """Centre of mass, its velocity, or the angular momentum about it, of a body and all that it carries."""
     first = model.frame(sensor.frame).body
     members = [first]
@@ -170,7 +169,7 @@ def _subtree(model: Model, sensor: Sensor, q: Any, v: Any) -> np.ndarray:
     return momentum * (1.0 / max(total, 1e-300)) if sensor.kind == "subtreelinvel" else spin - cross(com, momentum)
 
 
-def _pushes(model: Model, contacts: Any) -> np.ndarray:
+def _pushes(model: Model, contacts: Any) -> Array:
     """The wrenches (n, 6 nb) of contacts on each body, about the world's origin in its axes."""
     sums = np.zeros((len(contacts.t), len(model.bodies), 6))
     number = {body.name: body.index for body in model.bodies}
@@ -183,7 +182,7 @@ def _pushes(model: Model, contacts: Any) -> np.ndarray:
     return sums.reshape(len(sums), -1)
 
 
-def _touch(model: Model, sensor: Sensor, q: np.ndarray, contacts: Any) -> np.ndarray:
+def _touch(model: Model, sensor: Sensor, q: Array, contacts: Any) -> Array:
     """The sum of the normal forces on a body where a ray from the contact out of the body meets the sensor's volume."""
     total = np.zeros(len(q))
     if contacts is None:
@@ -203,7 +202,7 @@ def _touch(model: Model, sensor: Sensor, q: np.ndarray, contacts: Any) -> np.nda
     return total
 
 
-def _as_matrix(model: Model, body: int, placement: Pose, q: np.ndarray) -> np.ndarray:
+def _as_matrix(model: Model, body: int, placement: Pose, q: Array) -> Array:
     X = algorithms.poses(model, q)[body] @ placement
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = X.R, X.p
@@ -213,13 +212,11 @@ def _as_matrix(model: Model, body: int, placement: Pose, q: np.ndarray) -> np.nd
 class Accelerations:
     """a (n, nv) of the states of a run, under all that acts: called once, and when the run is pickled."""
 
-    def __init__(
-        self, programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
-    ) -> None:
+    def __init__(self, programs: Programs, t: Array, q: Array, e: Array, u: Array, step: float | None) -> None:
         self.programs, self.step = programs, step
         self.states = {"t": t[:, None], "q": q, "e": e, "u": u}
 
-    def __call__(self) -> np.ndarray:
+    def __call__(self) -> Array:
         programs, states, count = self.programs, self.states, len(self.states["t"])
         if not count:
             return np.zeros((0, programs.system.model.nv))
@@ -244,22 +241,20 @@ class Accelerations:
 class Known:
     """Numbers that were computed before."""
 
-    def __init__(self, numbers: np.ndarray) -> None:
+    def __init__(self, numbers: Array) -> None:
         self.numbers = numbers
 
-    def __call__(self) -> np.ndarray:
+    def __call__(self) -> Array:
         return self.numbers
 
 
-def derived(
-    programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
-) -> dict[str, Any]:
+def derived(programs: Programs, t: Array, q: Array, e: Array, u: Array, step: float | None) -> dict[str, Any]:
     """Arguments from which a run computes accelerations and readings."""
     numbers = Accelerations(programs, t, q, e, u, step)
     return {"accelerations": numbers, "sensed": partial(sensed, programs.system.model)}
 
 
-def sensed(model: Model, run: Any) -> dict[str, np.ndarray]:
+def sensed(model: Model, run: Any) -> dict[str, Array]:
     """Readings of the sensors of a model along a run."""
     from .sensors import readings
 

@@ -14,6 +14,7 @@ from dalembert.dynamics.algorithms import integrate, normalize
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.progress import Progress
+from dalembert.typing import Array
 
 from ..elements.base import Element
 from ..elements.contact import with_contact
@@ -121,12 +122,7 @@ class _Simulation:
     """A run in progress."""
 
     def __init__(
-        self,
-        compiled: Programs,
-        torques: Drive,
-        settings: Settings,
-        step: float | None,
-        events: tuple[Event, ...],
+        self, compiled: Programs, torques: Drive, settings: Settings, step: float | None, events: tuple[Event, ...]
     ) -> None:
         self.compiled, self.drive, self.record = compiled, torques, settings.record
         self.settings: dict[str, Any] = {
@@ -306,7 +302,7 @@ class _Simulation:
             error.called = (self.drive.called or self.drive.sampled is not None) and self.sampling is None
             raise error
 
-    def _event(self, chunk: Chunk, crossing: Crossing, u: np.ndarray, recorder: Recorder) -> State:
+    def _event(self, chunk: Chunk, crossing: Crossing, u: Array, recorder: Recorder) -> State:
         """The state after an event; what lies before it is recorded."""
         before = crossing.state
         chunk = chunk.cut(crossing.step + 1)
@@ -322,7 +318,7 @@ class _Simulation:
                 recorder.final(before, u)
         return state
 
-    def _check_pace(self, chunk: Chunk, u: np.ndarray) -> None:
+    def _check_pace(self, chunk: Chunk, u: Array) -> None:
         """Raise if the steps became so short that the run would take hours: it explodes slowly, or a law chatters."""
         if self.chatter is not None:
             self.chatter.check(chunk, u)
@@ -349,11 +345,11 @@ class _Simulation:
         q = integrate(self.compiled.system.model, state.q, half * (v + 0.5 * change))
         return State(state.t + half, q, self.layout.replaced(state.e, v + change))
 
-    def _command(self, state: State) -> np.ndarray:
+    def _command(self, state: State) -> Array:
         assert self.drive.function is not None
         return Command.held(self.drive.function(state.t, state.q, self.layout.velocity(state.e))).flat()
 
-    def _called(self, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+    def _called(self, t: Array, q: Array, e: Array) -> Array:
         """The commands of a function that is called back, at states (k, …)."""
         return np.array([self._command(State(*row)) for row in zip(t, q, e, strict=True)])
 
@@ -362,7 +358,7 @@ class _Simulation:
         if self.drive.called and not self.held:
             u = self._called(t, q, e)
         observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
-        accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
+        accounts: dict[str, dict[str, Array]] = {"work": {}, "heat": {}}
         for entry, amount in zip(system.entries, self.layout.accounts(e).T, strict=True):
             accounts[entry.kind][entry.name] = amount
         kinetic, potential, elastic = observed["energies"].T

@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.dynamics.algorithms import integrate
 from dalembert.math.tolerances import ROUNDED
+from dalembert.typing import Array
 
 from ..failure import SimulationError
 from ..system.system import System
@@ -32,10 +33,10 @@ Numbers = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of state
 class Bounces:
     """Impacts in steps of a system; numbers: of its gaps and events, directions (n,): in which they may pass zero."""
 
-    def __init__(self, system: System, engine: Engine, numbers: Numbers, directions: np.ndarray) -> None:
+    def __init__(self, system: System, engine: Engine, numbers: Numbers, directions: Array) -> None:
         self.system, self.engine, self.numbers, self.directions = system, engine, numbers, directions
 
-    def seen(self, chunk: Chunk, numbers: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    def seen(self, chunk: Chunk, numbers: Array, signs: Array) -> Array:
         """Which numbers (k, n) reach zero at an impact within each step; numbers, signs (k + 1, n): at its nodes."""
         reached = np.zeros((len(chunk.t) - 1, len(self.directions)), bool)
         memory = self.system.contact_memory(chunk.e[1:])
@@ -47,7 +48,7 @@ class Bounces:
             reached[k] = steady[k] & (sign * before <= 0.0) & (sign * after >= sign * numbers[k + 1])
         return reached
 
-    def located(self, chunk: Chunk, step: int, which: np.ndarray, u: np.ndarray) -> State:
+    def located(self, chunk: Chunk, step: int, which: Array, u: Array) -> State:
         """The state just before the first of these impacts, within the chunk.
 
         An impact is looked for ahead of the step over it: where it lies behind the step's end, that node becomes the
@@ -68,7 +69,7 @@ class Bounces:
                 chunk.q[step + 1], chunk.e[step + 1] = state.q, state.e
         return state
 
-    def _time(self, state: State, end: float, which: np.ndarray) -> float:
+    def _time(self, state: State, end: float, which: Array) -> float:
         """How long [s] the first of some numbers takes to zero at the velocity of a state, until a time `end`."""
         far = self._ahead(state, end - state.t)
         here, there = self.numbers(*(np.array(x) for x in zip(state, far, strict=True)))[:, which]
@@ -104,9 +105,9 @@ class Crossing(NamedTuple):
 
     step: int
     state: State
-    fired: np.ndarray
-    before: np.ndarray  # (ng,) numbers where the step began
-    never_left: np.ndarray  # (nm,): rows that fire without having been clearly away from zero since they began
+    fired: Array
+    before: Array  # (ng,) numbers where the step began
+    never_left: Array  # (nm,): rows that fire without having been clearly away from zero since they began
 
 
 class Watch:
@@ -127,23 +128,23 @@ class Watch:
         self._level = 0.0 if contact is None else contact.contact.tolerance * getattr(engine, "step", 0.0)
         self._tolerance = np.zeros(self.rows)
 
-    def values(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def values(self, t: Array, q: Array, e: Array, u: Array) -> Array:
         """The numbers (k, ng) at states (k, …) driven by u."""
         assert self._numbers is not None
         driven = u if self._torques is None else self._torques(t, q, e)
         return self._numbers({"t": np.asarray(t)[:, None], "q": q, "e": e, "u": driven}, (len(t),))["values"]
 
-    def _sign(self, numbers: np.ndarray) -> np.ndarray:
+    def _sign(self, numbers: Array) -> Array:
         """The signs (…, n) of gaps and events, 0 for what contact leaves of zero."""
         return np.where(np.abs(numbers) <= self._level, 0.0, np.sign(numbers))
 
-    def at(self, state: State, u: np.ndarray) -> np.ndarray:
+    def at(self, state: State, u: Array) -> Array:
         """The numbers (ng,) at one state; NaN is an error."""
         numbers = self.values(np.array([state.t]), state.q[None], state.e[None], u)
         self._refuse_nan(np.array([state.t]), numbers, None)
         return numbers[0]
 
-    def _refuse_nan(self, t: np.ndarray, numbers: np.ndarray, chunk: Chunk | None) -> None:
+    def _refuse_nan(self, t: Array, numbers: Array, chunk: Chunk | None) -> None:
         """Raise if a gap or an event is NaN at times (k,); chunk: the steps to them, kept up to the last good one."""
         bad = np.isnan(numbers[:, self.rows :])
         if bad.any():
@@ -157,17 +158,17 @@ class Watch:
             return f"gap {gap} of {self.programs.system.elements[element].label()}"
         return f"event {self.events[k - len(self.gaps)].name!r}"
 
-    def start(self, numbers: np.ndarray, e: np.ndarray) -> None:
+    def start(self, numbers: Array, e: Array) -> None:
         """Forget what was: the numbers (ng,) at a state are where the motion begins."""
         self.rearm(numbers, e)
         self._signs = self._sign(numbers[self.rows :])
 
-    def rearm(self, numbers: np.ndarray, e: np.ndarray) -> None:
+    def rearm(self, numbers: Array, e: Array) -> None:
         """Rows begin anew, with the modes of e."""
         self._tolerance = np.where(self.programs.held(e), 0.0, RESOLUTION)
         self._armed = numbers[: self.rows] > self._tolerance
 
-    def jumped(self, numbers: np.ndarray, before: np.ndarray) -> np.ndarray:
+    def jumped(self, numbers: Array, before: Array) -> Array:
         """Which gaps and events fire by a jump of the state to these numbers (ng,), and remember them.
 
         before (ng,): the numbers where the step to the jump began.
@@ -178,11 +179,11 @@ class Watch:
         self._signs = signs
         return np.concatenate([np.zeros(self.rows, bool), fired])
 
-    def released(self, numbers: np.ndarray) -> np.ndarray:
+    def released(self, numbers: Array) -> Array:
         """Which rows that were held are not by these numbers (ng,): their forces have left what is admissible."""
         return (numbers[: self.rows] < 0.0) & (self._tolerance == 0.0)
 
-    def first(self, chunk: Chunk, u: np.ndarray) -> Crossing | None:
+    def first(self, chunk: Chunk, u: Array) -> Crossing | None:
         """The first event in a chunk; if there is none, the guards go on from its end."""
         numbers = self.values(chunk.t, chunk.q, chunk.e, u)
         rows, signs = numbers[:, : self.rows], self._sign(numbers[:, self.rows :])
@@ -203,28 +204,22 @@ class Watch:
         self._armed, self._signs = armed[step], signs[step]
         return self._located(chunk, step, np.flatnonzero(fires[step]), numbers[step], u)
 
-    def _bounces(self, u: np.ndarray) -> Bounces:
+    def _bounces(self, u: Array) -> Bounces:
         """Impacts under the command u."""
 
-        def numbers(t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+        def numbers(t: Array, q: Array, e: Array) -> Array:
             return self.values(t, q, e, u)[:, self.rows :]
 
         return Bounces(self.programs.system, self.engine, numbers, self._directions)
 
-    def _bounced(self, chunk: Chunk, numbers: np.ndarray, signs: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def _bounced(self, chunk: Chunk, numbers: Array, signs: Array, u: Array) -> Array:
         """Which gaps and events (k, n) reach zero at an impact within a step."""
         if self.programs.system.contact is None or not len(self._directions):
             return np.zeros((len(chunk.t) - 1, len(self._directions)), bool)
         return self._bounces(u).seen(chunk, numbers[:, self.rows :], signs)
 
     def _at_bounce(
-        self,
-        chunk: Chunk,
-        bounced: np.ndarray,
-        numbers: np.ndarray,
-        signs: np.ndarray,
-        armed: np.ndarray,
-        u: np.ndarray,
+        self, chunk: Chunk, bounced: Array, numbers: Array, signs: Array, armed: Array, u: Array
     ) -> Crossing:
         """The instant just before the first impact, from which the run goes on: the step over it is taken again."""
         step = int(np.argmax(bounced.any(axis=1)))
@@ -234,15 +229,15 @@ class Watch:
         before = step - (state.t < chunk.t[step + 1])  # the last step whose end comes before the impact
         return Crossing(int(before), state, fired, numbers[step], np.zeros(self.rows, bool))
 
-    def _located(self, chunk: Chunk, step: int, guards: np.ndarray, before: np.ndarray, u: np.ndarray) -> Crossing:
+    def _located(self, chunk: Chunk, step: int, guards: Array, before: Array, u: Array) -> Crossing:
         """The first time within a step at which one of some guards fires, and all that fire then."""
         begin = State(float(chunk.t[step]), chunk.q[step], chunk.e[step])
         end = State(float(chunk.t[step + 1]), chunk.q[step + 1], chunk.e[step + 1])
         h = end.t - begin.t
         within = ROUNDED * max(abs(begin.t), h)
-        seen: dict[float, np.ndarray] = {}
+        seen: dict[float, Array] = {}
 
-        def numbers(after: float) -> np.ndarray:
+        def numbers(after: float) -> Array:
             if after not in seen:
                 seen[after] = self.at(end if after == h else self.engine.once(begin, after, u), u)
             return seen[after]
@@ -261,9 +256,7 @@ class Watch:
             never_left &= numbers(0.5 * first)[: self.rows] <= RESOLUTION
         return Crossing(step, state, fired, before, never_left)
 
-    def _time(
-        self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], np.ndarray]
-    ) -> float:
+    def _time(self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], Array]) -> float:
         """The first time after a step's begin [s] at which a guard fires: secants (Illinois), bisection where slow."""
         level = 0.0 if guard >= self.rows or self._armed[guard] else -float(self._tolerance[guard])
         low, high, f_low, f_high = 0.0, h, before - level, float(numbers(h)[guard]) - level
