@@ -373,14 +373,13 @@ def _joined(v: Any, z: Any) -> Any:
 
 def _with_marks(steps: Stepping, e: Any) -> Any:
     """e with tallies before the first step, and the marks of events that have not happened."""
-    namespace = library("rollout", [e]).namespace if is_foreign(e) else np
-    if steps.tallies.size:
-        zeros = namespace.zeros_like(e[..., :1])
-        e = namespace.concatenate([e, *[zeros + x for x in steps.tallies.start]], -1)
-    if not steps.events:
+    marks: Any = np.concatenate([steps.tallies.start, np.full(len(steps.events), NEVER)])
+    if not len(marks):
         return e
-    marks = namespace.zeros_like(e[..., :1]) + NEVER
-    return namespace.concatenate([e, *[marks] * len(steps.events)], -1)
+    if is_foreign(e):
+        kind = library("rollout", [e])
+        return _joined(e, kind.asarray(marks, kind.dtype(e)))
+    return _joined(e, marks.astype(e.dtype))
 
 
 def _motions(steps: Stepping, step: float, every: int, count: int) -> Motions:

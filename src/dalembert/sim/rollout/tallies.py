@@ -125,7 +125,7 @@ class Tallies:
         return np.concatenate([*first, np.empty(0)])
 
     def updated(self, old: Array, named: Mapping[str, Any], end: bool = False) -> Array:
-        """The tallies (size,) after a measurement; end: all results, of the last state, where nothing acts any more."""
+        """The tallies (size,) after a measurement; end: those of measures that count in the last state."""
         parts, begin = [old[:0]], 0
         for measure, length in zip(self.measures, self.lengths, strict=True):
             if measure.waits:
@@ -133,19 +133,20 @@ class Tallies:
                 continue
             part = old[begin : begin + length]
             begin += length
-            parts.append(part if end and measure.acts else measure.after(part, measure.numbers(named).ravel()))
+            if not (end and measure.acts):
+                parts.append(measure.after(part, measure.numbers(named).ravel()))
         return np.concatenate(parts)
 
     @cached_property
     def _finish(self) -> Call:
-        """(t, q, v, law's arguments, tallies) → all results before `reduced`, compiled."""
+        """(t, q, v, law's arguments, tallies) → tallies of measures that count in the last state, compiled."""
         sizes = {**{n: k for n, k in self.sizes.items() if n != "tau"}, "tallies": self.size}
 
         def compute(*inputs: Array) -> Array:
             given = dict(zip(sizes, inputs, strict=True))
             named = {n: given[n] for n in self.sizes if n != "tau"}
             named["t"] = named["t"][0]
-            return self.updated(given["tallies"], {**named, "tau": np.zeros(self.sizes["tau"])}, end=True)
+            return self.updated(given["tallies"], named, end=True)
 
         return function_call(self.model, "measures", sizes, compute)
 
@@ -154,14 +155,17 @@ class Tallies:
     ) -> dict[str, Array]:
         """Results (…, *shape) of motions of `steps` steps that end in t, q (…, nq), v (…, nv); tallies: (…, size)."""
         others = [settings[name] for name in self.sizes if name not in STATE]
-        tallies = np.empty((*q.shape[:-1], 0)) if tallies is None else np.ascontiguousarray(tallies)
-        total = self._finish(np.full(1, t), q, v, *others, tallies, check=False, threads=1)
-        results, begin = {}, 0
+        tallies = np.empty((*q.shape[:-1], 0)) if tallies is None else tallies
+        ended = tallies[..., :0]
+        if not all(measure.acts for measure in self.measures):
+            ended = self._finish(np.full(1, t), q, v, *others, np.ascontiguousarray(tallies), check=False, threads=1)
+        results, carried, end = {}, 0, 0
         for measure, length, shape in zip(self.measures, self.lengths, self.shapes, strict=True):
-            part = total[..., begin : begin + length]
-            begin += length
+            part = tallies[..., carried : carried + length] if measure.acts else ended[..., end : end + length]
+            carried += 0 if measure.waits else length
+            end += 0 if measure.acts else length
             count = steps if measure.acts else steps + 1
-            results[measure.name] = measure.reduced(part, count).reshape(*total.shape[:-1], *shape)
+            results[measure.name] = measure.reduced(part, count).reshape(*part.shape[:-1], *shape)
         return results
 
     def _named(self, inputs: Sequence[Array]) -> dict[str, Any]:
