@@ -100,13 +100,13 @@ class Motion(Chunked):
             )
 
     def states(self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int) -> list[np.ndarray]:
-        """q (n, nq), v (n, nv) at the beginning."""
+        """q (n, nq), v (n, nv) at the beginning; q (nq,), v (nv,) where all rows begin alike."""
         if START in space.axes:
             axis = space.axes[START]
             assert isinstance(axis, States)
             return list(axis.states(robot, values[START]))
-        q, v = robot.home() if self.start is None else self.start
-        return [np.tile(np.asarray(x, float), (n, 1)) for x in (q, v)]
+        first = robot.home() if self.start is None else self.start
+        return [np.asarray(x, float) for x in first]
 
     def live(self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
         """Live parameters and arguments of the law (n, k), as `rollout` takes them."""
