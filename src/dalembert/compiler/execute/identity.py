@@ -26,6 +26,7 @@ import numpy as np
 from .sources import PACKAGE, own_code, room_of
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
+VALUES = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, np.ndarray)  # that classes may extend
 FIXED = {"builtins", "numpy", *sys.stdlib_module_names}  # modules whose classes change with their version only
 # modules among them whose functions depend on nothing but their arguments, save those in ELSEWHERE
 PURE = {
@@ -185,6 +186,8 @@ class Walk:
             for item in x:
                 if type(item) not in PLAIN:
                     self.unseen("no order")
+        elif isinstance(x, np.ma.MaskedArray):
+            self.visit((kind, x.data, np.ma.getmaskarray(x), x.fill_value))
         elif isinstance(x, (np.ndarray, np.generic)) and root_of(kind) == "numpy":
             self._array(np.asarray(x))
         elif isinstance(x, type):
@@ -237,9 +240,8 @@ class Walk:
             self.add("function", x.__module__, x.__qualname__)
             if self.is_fixed(root_of(x)) or root_of(x) == PACKAGE:
                 self._fixed(x.__module__, x.__name__)
-                if self.is_fixed(root_of(x)):
-                    return True
-                self.place(x.__code__)
+                if not self.is_fixed(root_of(x)):
+                    self.place(x.__code__)
                 if not x.__closure__:
                     return True
             else:
@@ -267,8 +269,8 @@ class Walk:
             else:
                 self.unseen(x.__name__)
             return True
-        if root_of(x) == "numpy" and not isinstance(x, type):  # ufuncs and other callables of NumPy
-            self._fixed(x.__module__, x.__name__)
+        if root_of(x) == "numpy" and getattr(sys.modules.get(x.__module__), x.__name__, None) is x:
+            self._fixed(x.__module__, x.__name__)  # a ufunc or another callable of NumPy, not one around a user's
             return True
         return False
 
@@ -314,6 +316,9 @@ class Walk:
         elif root_of(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
             self.visit(kind)
             self.visit(vars(x))
+            for plain in VALUES:
+                if isinstance(x, plain):
+                    self.visit(np.asarray(x) if plain is np.ndarray else plain(x))
             for base in kind.__mro__:
                 for name in slots_of(base):
                     self.visit((name, getattr(x, name, None)))

@@ -6,14 +6,15 @@ import dis
 import os
 import sysconfig
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
-from .identity import FIXED, Walk, digest_of, root_of, slots_of
+from .identity import FIXED, Walk, digest_of, is_own, root_of, slots_of
 from .sources import PACKAGE
 
 
@@ -32,23 +33,49 @@ class _Visible(Walk):
     def unseen(self, *what: Any) -> None:
         self.add("unseen", *what)
 
+    def _instance(self, x: Any) -> None:
+        root = root_of(type(x))
+        if self.is_fixed(root) and root not in FIXED and not is_own(type(x)):
+            self.opaque(x)  # of an installed package, whose objects may keep caches among their attributes
+        else:
+            super()._instance(x)
+
     def opaque(self, x: Any) -> None:
-        """Its wrapped function, its items, or its text without addresses."""
+        """Its wrapped function, its items, the state that a pickle has, or its text without addresses."""
         kind = type(x)
         self.add("opaque", kind.__module__, kind.__qualname__)
         if hasattr(x, "__wrapped__"):
             self.visit(x.__wrapped__)
-        elif isinstance(x, dict):
-            self.visit(dict(x))
-        elif isinstance(x, (list, tuple, deque)):
-            self.visit(list(x))
         elif not self.is_fixed(root_of(kind)):
             self.visit((kind, [getattr(x, name, None) for base in kind.__mro__ for name in slots_of(base)]))
-        else:
+            self._items(x)
+        elif not (self._pickled(x) or self._items(x)):
             with suppress(Exception):  # of somebody's own __repr__
                 text = repr(x)
                 if not text.startswith("<") and not any(sign in text for sign in (" at 0x", "{")):  # sets have no order
                     self.add(text)
+
+    def _items(self, x: Any) -> bool:
+        """Go through the items of a mapping or a sequence; False: it is none."""
+        if isinstance(x, (dict, MappingProxyType)):
+            self.visit(dict(x))
+        elif isinstance(x, (list, tuple, deque)):
+            self.visit(list(x))
+        else:
+            return False
+        return True
+
+    def _pickled(self, x: Any) -> bool:
+        """Go through what a pickle of an object would have; False: it cannot be pickled, or draws random numbers."""
+        if type(x).__module__.startswith(("numpy.random", "random", "_random")):
+            return False
+        try:
+            parts = x.__reduce_ex__(4)
+            parts = parts if isinstance(parts, str) else [list(p) if isinstance(p, Iterator) else p for p in parts]
+        except Exception:  # whatever refuses to be pickled
+            return False
+        self.visit(parts)
+        return True
 
     def imports(self, code: CodeType, names: dict[str, Any]) -> None:
         """The functions of imported modules that are named; modules of Python and installed ones are not loaded."""
