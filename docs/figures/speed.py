@@ -1,23 +1,29 @@
-"""Draws docs/figures/speed.svg: the measured table of docs/performance.md as bars."""
+"""Draws docs/figures/speed.svg: the saved measurement of one call and of batches as bars."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 
 from drawing import BLUE, ORANGE, figure, save
 
-PAGE = Path(__file__).parent.parent / "performance.md"
+RESULT = Path(__file__).parent.parent.parent / "benchmarks" / "results" / "speed.json"
 
 
 def measured() -> dict[str, dict[str, tuple[float, float]]]:
-    """For each robot and function how many times faster one call and a batch are."""
-    text = PAGE.read_text("utf-8").split("<!-- speed: written")[1].split("<!-- speed: end")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")][2:]
+    """For each robot and function how many times faster than Pinocchio one call and a batch are."""
+    rows = json.loads(RESULT.read_text("utf-8"))["rows"]
+    alike = [row for row in rows if row["dtype"] == "float64" and row["threads"] == 1]
+    seconds = {(row["robot"], row["function"], row["system"], row["mode"]): row["best"] for row in alike}
     table: dict[str, dict[str, tuple[float, float]]] = {}
-    for robot, function, _, _, call, _, _, batch in rows:
-        table.setdefault(robot, {})[function] = float(call), float(batch)
+    for robot, function, system, mode in seconds:
+        if system == "dalembert" and mode == "call":
+            ours = [seconds[robot, function, system, way] for way in ("call", "batch")]
+            theirs = [seconds.get((robot, function, "Pinocchio", way)) for way in ("call", "loop")]
+            if None not in theirs:
+                table.setdefault(robot, {})[function] = theirs[0] / ours[0], theirs[1] / ours[1]
     return table
 
 
@@ -29,7 +35,7 @@ def main() -> None:
         call, batch = np.array(list(functions.values())).T
         axes.bar(x - 0.2, call, 0.4, color=BLUE, label="one call")
         axes.bar(x + 0.2, batch, 0.4, color=ORANGE, label="batch of 4096")
-        axes.set_xticks(x, [name.replace(" ", "\n").replace("dynamics", "dyn.") for name in functions], fontsize=7)
+        axes.set_xticks(x, [name.replace("_", "\n").replace("dynamics", "dyn.") for name in functions], fontsize=7)
         axes.set_title(robot, fontsize=10)
         axes.grid(axis="x", visible=False)
         axes.set_yscale("log")

@@ -12,6 +12,7 @@ import pytest
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SCRIPTS = sorted((DOCS / "gallery").glob("*/*.py"))
+FIGURES = sorted((DOCS / "figures").glob("*.py"))
 LARGEST = 300_000  # bytes: a page has up to eight pictures, few of them that large, and stays below 1 MB
 
 
@@ -49,8 +50,24 @@ def test_script_leaves_one_small_picture(script, tmp_path):
     copy.parent.mkdir(parents=True)
     shutil.copy(script, copy)
     (tmp_path / "tests").symlink_to(DOCS.parent / "tests")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(DOCS), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, copy], env=environment, capture_output=True, text=True, timeout=1200)
-    assert done.returncode == 0, done.stderr
+    run(copy)
     assert [path.name for path in copy.parent.iterdir() if path != copy] == [f"{script.stem}.webp"]
     assert copy.with_suffix(".webp").stat().st_size < LARGEST
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("script", FIGURES, ids=lambda path: path.stem)
+def test_a_figure_of_the_guides_is_drawn(script, tmp_path):
+    copy = tmp_path / "docs" / "figures" / script.name
+    copy.parent.mkdir(parents=True)
+    shutil.copy(script, copy)
+    for folder in ("tests", "benchmarks", "examples", "src"):
+        (tmp_path / folder).symlink_to(DOCS.parent / folder)
+    run(copy)
+    assert [path.stem for path in copy.parent.iterdir() if path != copy] == [script.stem]
+
+
+def run(script):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(DOCS), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
