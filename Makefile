@@ -1,4 +1,4 @@
-# make demo | test | test-long | check | bench | docs | docs-text | package     (a virtual environment is made in .venv on first use)
+# make demo | test | test-long | test-torch | check | bench | docs | docs-text | package     (a virtual environment is made in .venv on first use)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -17,7 +17,7 @@ else
 TESTS := $(DEV)
 endif
 
-.PHONY: demo test test-long check lint layers bench docs docs-text readme package clean
+.PHONY: demo test test-long test-torch check lint layers bench docs docs-text readme package clean
 .DELETE_ON_ERROR:
 
 demo: $(CORE)
@@ -29,9 +29,13 @@ FILES := --dist loadfile --no-loadscope-reorder
 test: $(TESTS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(FILES) -q
 
-# Every integrator, a thousand random cases, robots beside their peers on their other base.
-test-long: $(TESTS) $(VENV)/.long
+# Every integrator, a thousand random cases, robots beside their peers on their other base, PyTorch.
+test-long: $(TESTS) $(VENV)/.long test-torch
 	$(BIN)/python -m pytest -n $(JOBS) $(FILES) -q -m long
+
+# Tests of PyTorch's arrays and gradients, which `make test` leaves out: its wheel brings 3 GB.
+test-torch: $(TESTS) $(VENV)/.torch
+	$(BIN)/python -m pytest -n $(JOBS) $(FILES) -q -m "long or not long" -k torch
 
 # The fast loop while working; `make test` runs everything.
 check: lint layers
@@ -81,6 +85,10 @@ clean:
 # A type checker with its own Node.js, 280 MB: for one long test alone.
 $(VENV)/.long: $(DEV)
 	$(PIP) --editable '.[long]'
+	@touch $@
+
+$(VENV)/.torch: $(DEV)
+	$(PIP) --editable '.[torch]'
 	@touch $@
 
 $(VENV)/.made:

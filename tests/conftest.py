@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -50,6 +53,21 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     forget()
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line: which libraries were missing, for how many tests, and what runs them."""
+    missing: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        if found := re.search(r"could not import '([\w.]+)'", reason):
+            missing[found[1].partition(".")[0]] += 1
+    if missing:
+        counts = ", ".join(f"{name} ({count})" for name, count in missing.most_common())
+        terminalreporter.write_line(
+            f"left out, since these libraries are not installed: {counts} tests; `make test-torch` installs PyTorch, "
+            "`make test-long` tools"
+        )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
