@@ -24,6 +24,7 @@ from dalembert.errors import DalembertError
 from dalembert.math.arrays import as_traced
 from dalembert.model import Model
 
+from . import residuals
 from .definition import REQUIRED, Definition, Variant
 from .fast import documented, finite, in_double, way_of_call
 from .guards import check_quaternions, first_unbounded, overflow, quaternion_guards
@@ -42,13 +43,15 @@ class Keywords(TypedDict, total=False):
     """Keywords of every numeric method.
 
     out: array to write the result into. threads: the most to use for a batch (default: DALEMBERT_THREADS, else all
-    processors). check: False lets NaN, inf and quaternions that are not of unit length through. backend: what computes,
-    by name: "llvm" (default), "interpreter", "cuda", "jax", "torch", or one added with `register_backend`.
+    processors). check: False lets NaN, inf and quaternions that are not of unit length through; "residual" puts results
+    into a law that another algorithm computes (dynamics, velocities, derivatives), and raises where they miss it.
+    backend: what computes, by name: "llvm" (default), "interpreter", "cuda", "jax", "torch", or one added with
+    `register_backend`.
     """
 
     out: Any
     threads: int | None
-    check: bool
+    check: bool | str
     backend: str | None
 
 
@@ -61,6 +64,11 @@ class Quantity(Definition):
             if keyword in keywords and (given := keywords.pop(keyword)) is not None:
                 return getattr(robot, method)(*inputs, **{keyword: given}, **keywords)
         values, controls = self.bound(inputs, keywords)
+        if not robot._is_traced and residuals.wanted(self.name, controls.get("check")):
+            result = self.evaluate(robot, inputs, keywords | {"check": True})
+            if not is_traced(*values.values()):
+                residuals.verify(self.name, robot, result, values)
+            return result
         request, numbers = Request(self.name, robot.model), list[Any]()
         for name, (kind, _, _) in self.parameters.items():
             choice, arrays = kind.split(request, name, values[name])
@@ -240,7 +248,7 @@ class Method:
         fast = robot._methods.get(self.quantity)
         if fast is None:
             slow = MethodType(self.function, robot)
-            if robot._is_traced:
+            if robot._is_traced or residuals.EVERYWHERE:
                 return slow
             fast = robot._methods.setdefault(self.quantity, self.quantity.fast_method(robot, slow))
             name = self.quantity.name
