@@ -57,16 +57,16 @@ def rollout(
     be traced, `dalembert.Sampled` of such, or a receding horizon of `optimal_control`. controls: the same of the
     robot's actuators (…, nu), instead of torque. every: keep the states after so many steps each, q (…, n, nq);
     None: the last ones only.
-    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`;
-    "payload" (…, 1), a point mass at the tool [kg]; "contact_friction" (…, 1), in the place of what the contact and
-    the file state, of all contacts; or arguments of the law beside (t, q, v), such as gains, (…, k) each, which it gets
-    as keywords (k,). integrator: any of those of `simulate`, with fixed steps. Of several motions the same bits with
-    any threads and any split; a single one has code of its own. friction: "dry", joints
-    stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
-    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps; rigid contact
-    has a step of its own, without `integrator`. events:
-    `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
-    steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
+    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; "payload" (…, 1), a
+    point mass at the tool [kg]; "contact_friction" (…, 1), in the place of what the contact and the file state, of all
+    contacts; or arguments of the law beside (t, q, v), such as gains, (…, k) each, or with a row for each step (…,
+    steps, k), such as noise; it gets them as keywords (k,). integrator: any of those of `simulate`, with fixed steps.
+    Of several motions the same bits with any threads and any split; a single one has code of its own. friction: "dry",
+    joints stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops
+    and other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps; rigid
+    contact has a step of its own, without `integrator`. events: `dalembert.Event`s to watch for, to the resolution of a
+    step: `events` (…, k) of the result has the ends of the steps in which they first fell [s], or NaN, and motions rest
+    where a terminal one did.
     contact: a `dalembert.Contact`, what the robot's shapes touch; `contacts` of the result says how many steps of rigid
     contact missed the tolerance. memory: `memory` (…, n) of a rollout before, from which contacts, elements and
     controllers go on; time begins at 0 again. forces: "last" or "every", of which recorded states `contacts` has the

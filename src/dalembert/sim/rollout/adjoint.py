@@ -71,14 +71,14 @@ class Adjoint:
         stepping.onwards(states=True).run(inputs | {"number": np.zeros(1)}, ends | ways, batch, m.steps, threads)
 
         slopes: dict[str, Array] = {f"{name} slope": np.zeros(m.lengths[name]) for name in ("q", "e", *self.shared)}
-        rows = np.zeros((*batch, m.steps, stepping.system.input_count), dtype)
+        rows = np.zeros((*batch, m.steps, stepping.row), dtype)
         loop = stepping.backwards(self.each)
         for begin, steps in self.chunks():
             now = inputs | slopes | {"number": np.array([begin + steps - 1.0])}
             now |= {"last": now["number"]}
             now |= {name: _backwards(ways[f"{name}_start"], begin, steps) for name in ("q", "e")}
             if stepping.varying:
-                u = inputs["u"].reshape(*inputs["u"].shape[:-1], m.steps, stepping.system.input_count)
+                u = inputs["u"].reshape(*inputs["u"].shape[:-1], m.steps, stepping.row)
                 now["u"] = _backwards(u, begin, steps)
             for name, (_, size) in zip(("q", "e"), m.shapes, strict=True):
                 weight = inputs[f"{name} weight"].reshape(*inputs[f"{name} weight"].shape[:-1], m.count, size)
@@ -86,7 +86,7 @@ class Adjoint:
             results = {f"{name} next": np.empty((*batch, x.shape[-1]), dtype) for name, x in slopes.items()}
             results["number_next"] = ends["number_next"]
             if stepping.varying:
-                results["u slope next"] = np.empty((*batch, steps, stepping.system.input_count), dtype)
+                results["u slope next"] = np.empty((*batch, steps, stepping.row), dtype)
             loop.run(now, results, batch, steps, threads)
             slopes = {name: results[f"{name} next"] for name in slopes}
             if stepping.varying:
@@ -128,7 +128,7 @@ class DeviceAdjoint:
         q_way, e_way, *others = arrays[inputs + gradients :]
         spare = dict(zip(("q", "e", *adjoint.shared), others, strict=True))
         ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
-        nu = stepping.system.input_count
+        nu = stepping.row
 
         def run(loop: Program, named: dict[str, DeviceArray], results: list[DeviceArray], steps: int) -> None:
             loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *results], stream, steps)
@@ -220,7 +220,7 @@ def _records(
     rate_names = [f"rate of {name}" for name in names]
     batch = batch_of([*names, *rate_names], [*arguments.values(), *pushed.values()])
     shape = batch or (1,)
-    loop, nu = stepping.with_rates(), stepping.system.input_count
+    loop, nu = stepping.with_rates(), stepping.row
     state = (
         dict(arguments) | {f"{name} rate": x for name, x in pushed.items()} | {"timing": np.array([0.0, motions.step])}
     )

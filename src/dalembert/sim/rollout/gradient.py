@@ -76,6 +76,10 @@ def rollout_gradient(
     driven = slopes.pop("u", None)
     if driven is not None and stepping.varying:
         driven = driven.reshape(*driven.shape[:-1], motions.steps, -1)
+    if stepping.series:
+        ends = np.cumsum([*stepping.series.values()])[:-1]
+        slopes |= zip(stepping.series, np.split(driven, ends, axis=-1), strict=True)
+        driven = None
     return RolloutGradient(
         values[..., 0].sum(axis=-1),
         in_q,

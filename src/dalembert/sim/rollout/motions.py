@@ -41,7 +41,8 @@ class Motions:
         self.lengths = dict(stepping.arguments)
         if stepping.varying:
             self.lengths["u"] *= self.steps
-        words = {"e": "v", "u": "torque" if stepping.system.actuators is None else "controls"}  # as people call them
+        driven = "torque" if stepping.system.actuators is None else "controls"
+        words = {"e": "v", "u": ", ".join(stepping.series) or driven}  # as people call them
         self.sizes = {words.get(name, name): size for name, size in self.lengths.items()}
         self.shapes: list[tuple[int, ...]] = [(count, self.lengths["q"]), (count, self.lengths["e"])]
         self.operators: dict[str, Any] = {}
@@ -73,7 +74,7 @@ class Motions:
         alone = int(np.prod(batch)) == 1
         loop = self.stepping.onwards(each=self.each, alone=alone)
         number = np.empty((*q.shape[:-2], 1), dtype)
-        k, steps, nu = 0, self.steps if self.each else self.every, self.stepping.system.input_count
+        k, steps, nu = 0, self.steps if self.each else self.every, self.stepping.row
         carried = self.stepping.carried
         if carried is not None and carried.primed is not None and q.size:
             named["e"] = self._primed(loop, named, batch, dtype, threads)
@@ -104,7 +105,7 @@ class Motions:
         def run(q: Array, e: Array, memory: Array) -> tuple[Array, Array, Array]:
             inputs = named | {"q": q, "e": np.concatenate([e, memory, marks], -1), "number": np.zeros(1)}
             if stepping.varying:
-                inputs["u"] = named["u"][..., : stepping.model.nv]
+                inputs["u"] = named["u"][..., : stepping.row]
             q1, e1 = (np.empty((*shape, 1, stepping.sizes[name]), dtype) for name in ("q", "e"))
             loop.run(inputs, {"q_next": q1, "e_next": e1, "number_next": number}, shape, 1, threads)
             return q1[..., 0, :], e1[..., 0, :ne], e1[..., 0, ne:end]
@@ -219,7 +220,7 @@ class DeviceMotions:
         constant = motions.numbers.placed(element)
         *inputs, q_records, e_records = arrays
         named = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
-        kernel, nu, each = stepping.onwards(self.check, motions.each), stepping.system.input_count, motions.each
+        kernel, nu, each = stepping.onwards(self.check, motions.each), stepping.row, motions.each
         for k in range(1 if each else motions.count):
             named["number"] = constant(NUMBERS + k)
             now = dict(named)

@@ -35,6 +35,7 @@ from .stepping import NEVER, StepParts, Stepping, stepping
 from .tallies import Tallies
 
 KEPT = 64  # motions of one stepping, and kits
+WORDS = ("torque", "controls")
 ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
 
 
@@ -83,7 +84,7 @@ class Equipment:
         if not carries or self.sampling is not None:
             self.method = uncarried(self.method)
         self.tallies = self._tallies(settings)
-        self._steps: dict[tuple[bool, ...], Stepping] = {}
+        self._steps: dict[tuple[Any, ...], Stepping] = {}
 
     @property
     def has_room(self) -> bool:
@@ -91,13 +92,13 @@ class Equipment:
         contact = next((x for x in self.elements if isinstance(x, RigidContact)), None)
         return contact is None or not contact.scene_room or known_growth(self.model, contact.patches) <= contact.growth
 
-    def steps(self, driven: bool, varying: bool, foreign: bool) -> Stepping:
-        """The step; varying: driven by a row of numbers for every step."""
+    def steps(self, driven: bool, varying: bool, foreign: bool, series: tuple[str, ...]) -> Stepping:
+        """The step; varying: driven by a row of numbers for every step; series: as arguments of the law."""
         method = uncarried(self.method) if foreign else self.method
-        kind = driven, varying, method.carried is None
+        kind = driven, varying, method.carried is None, series
         if kind not in self._steps:
             first, kinds = (self.model, self.elements, self.law, method, self.live), (driven, varying)
-            parts = StepParts(*first, *kinds, self.events, self.sampling, self.law_sizes, self.tallies)
+            parts = StepParts(*first, *kinds, self.events, self.sampling, self.law_sizes, self.tallies, series)
             self._steps[kind] = stepping(parts)
         return self._steps[kind]
 
@@ -227,13 +228,18 @@ def planned(
     driven = word in arrays
     varying = driven and _has_rows(arrays, word, int(settings.steps))
     if varying:
-        rows = arrays[word][..., : settings.interval * settings.count, :]
-        arrays[word] = rows.reshape((*rows.shape[:-2], rows.shape[-2] * rows.shape[-1]))
+        arrays[word] = _flat([arrays[word]], settings.interval * settings.count)
+    names = equipment.law_sizes.keys() - equipment.planned_sizes.keys()
+    series = tuple(name for name in arrays if name in names and _has_rows(arrays, name, int(settings.steps)))
     if equipment.planned_sizes:
         _check_planned(equipment.driving, arrays, carries)
     dtype = np.float32 if all(map(is_single, arrays.values())) else np.float64
     arrays |= {name: np.zeros(size, dtype) for name, size in equipment.planned_sizes.items()}
-    steps = equipment.steps(driven, varying, foreign=any(map(is_foreign, (q, v))))
+    steps = equipment.steps(driven, varying or bool(series), any(map(is_foreign, (q, v))), series)
+    if series:
+        if equipment.planned_sizes:
+            raise DalembertError(f"rollout: {series[0]} has a row for each step: controllers that plan take none")
+        arrays[word] = _flat([arrays.pop(name) for name in series], settings.interval * settings.count)
     _check_precision(arrays, equipment.method, steps)
     if check:
         steps.open_loops.warn("rollout", arrays, depth=5)
@@ -306,11 +312,11 @@ def _arrays(model: Model, values: Mapping[str, Any], sizes: Mapping[str, int]) -
 
 
 def _has_rows(arrays: Mapping[str, Any], word: str, steps: int) -> bool:
-    """Whether the torque, or the controls, have a row for every step."""
+    """Whether the torque, the controls, or an argument of the law have a row for every step."""
     torque, state = arrays[word], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
     if torque.ndim < 2 or torque.shape[-2] != steps:
         batched = any(x.ndim > 1 and x.shape[-2] > 1 for x in (arrays["q"], arrays["v"]))
-        if torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
+        if word in WORDS and torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
             raise DalembertError(
                 f"rollout: {word} has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
                 f"{steps} steps: give as many rows as steps, or for {torque.shape[-2]} motions as many states"
@@ -361,14 +367,20 @@ def _started(steps: Stepping, q: Any, v: Any) -> Any:
     return start(q, v, check=False)
 
 
-def _joined(v: Any, z: Any) -> Any:
-    """[v, z] of each motion, in the kind of array of z."""
-    namespace = np
-    if is_foreign(z):
-        kind = library("rollout", [z])
-        namespace, v = kind.namespace, kind.asarray(v, kind.dtype(z))
-    batch = np.broadcast_shapes(tuple(v.shape[:-1]), tuple(z.shape[:-1]))
-    return namespace.concatenate([namespace.broadcast_to(x, (*batch, x.shape[-1])) for x in (v, z)], -1)
+def _joined(*arrays: Any) -> Any:
+    """[v, z, …] of each motion, in the kind of array that one of them is."""
+    namespace, parts = np, list(arrays)
+    if foreign := [x for x in arrays if is_foreign(x)]:
+        kind = library("rollout", foreign)
+        namespace, parts = kind.namespace, [kind.asarray(x, kind.dtype(foreign[0])) for x in arrays]
+    batch = np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in parts))
+    return namespace.concatenate([namespace.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], -1)
+
+
+def _flat(series: list[Any], steps: int) -> Any:
+    """(…, steps · n): the rows of all series, (…, steps, n_i), side by side and one after the other."""
+    rows = (series[0] if len(series) == 1 else _joined(*series))[..., :steps, :]
+    return rows.reshape((*rows.shape[:-2], rows.shape[-2] * rows.shape[-1]))
 
 
 def _with_marks(steps: Stepping, e: Any) -> Any:

@@ -135,11 +135,10 @@ def made_ready(plan: RolloutPlan, settings: Settings, arrays: dict[str, Any]) ->
 
 
 def _batch(plan: RolloutPlan, arrays: dict[str, Array]) -> tuple[int, ...]:
-    """The batch shape of arrays, of which the torque may have a row for each step."""
-    varying = plan.motions.stepping.varying
-    return np.broadcast_shapes(
-        *(x.shape[:-2] if varying and name == plan.word else x.shape[:-1] for name, x in arrays.items())
-    )
+    """The batch shape of arrays, of which the torque or arguments of the law may have a row for each step."""
+    stepping = plan.motions.stepping
+    by_rows = {*stepping.series, *([plan.word] if stepping.varying else ())}
+    return np.broadcast_shapes(*(x.shape[:-2] if name in by_rows else x.shape[:-1] for name, x in arrays.items()))
 
 
 class Ready:
@@ -156,6 +155,10 @@ class Ready:
         self._named = {"v": e[..., :nv]} | {n: x for n, x in self._views.items() if n != "e"}
         if "u" in self._named:
             self._named[plan.word] = self._named.pop("u")
+        if stepping.series:
+            table = self._named.pop(plan.word).reshape(*batch, motions.steps, stepping.row)
+            ends = np.cumsum([*stepping.series.values()])[:-1]
+            self._named |= zip(stepping.series, np.split(table, ends, axis=-1), strict=True)
         self._memory = e[..., nv : nv + kept]
         known = dict(zip(stepping.arguments, plan.arguments, strict=True))
         for name in self._inputs.keys() - {"q", "e", "u", *arrays}:  # that the plan adds, such as a contact's friction
@@ -181,7 +184,9 @@ class Ready:
         with self._lock:
             for name, x in arrays.items():
                 place = self._named[name]
-                if x.ndim > place.ndim or x.shape[-1] != place.shape[-1]:  # rows of torques, as many as there is room
+                if name in motions.stepping.series:
+                    x = x[..., : motions.steps, :]
+                elif x.ndim > place.ndim or x.shape[-1] != place.shape[-1]:  # rows of torques, as many as there is room
                     x = x.reshape(*x.shape[:-2], -1)[..., : place.shape[-1]]
                 np.copyto(place, x)
             if memory is not None:

@@ -48,7 +48,8 @@ class StepParts(NamedTuple):
     """What a step is made of. driven, varying: whether it takes u, and a row of it for every step.
 
     live: names of groups of the model; events: what is watched for; sampling: controllers that run at rates; settings:
-    sizes of arguments of the law; tallies: measures along the motion.
+    sizes of arguments of the law; tallies: measures along the motion; series: the arguments of the law that
+    have a row for every step: they are u.
     """
 
     model: Model
@@ -62,16 +63,20 @@ class StepParts(NamedTuple):
     sampling: Sampling | None = None
     settings: Mapping[str, int] = MappingProxyType({})
     tallies: Tallies | None = None
+    series: tuple[str, ...] = ()
 
 
 class Stepping:
     """One step of an integrator, and its loops."""
 
     def __init__(self, parts: StepParts) -> None:
-        model, elements, law, integrator, live, driven, self.varying, self.events, sampling, settings, tallies = parts
+        model, elements, law, integrator, live, driven, self.varying, self.events, sampling, settings, tallies, _ = (
+            parts
+        )
         self.tallies = tallies if tallies is not None else Tallies(model, (), {})
         self.model, self.elements = model, elements
-        self.sampling, self.settings = sampling, dict(settings)
+        self.sampling, self.series = sampling, {name: settings[name] for name in parts.series}
+        self.settings = {name: size for name, size in settings.items() if name not in parts.series}
         self.name, self._take, self.carried = f"rollout {integrator.name}", integrator.fixed_step, integrator.carried
         self.law = law
         plain = sampling is None and not self.events and tallies is None
@@ -87,7 +92,8 @@ class Stepping:
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
         self.constants = {name: size_of(model, name) for name in live}
         ne = self.system.ne + self.memory_size + self.carried_size + self.tallies.size + len(self.events)
-        inputs = {"u": self.system.input_count} if driven else {}
+        self.row = sum(self.series.values()) if self.series else self.system.input_count  # numbers of u
+        inputs = {"u": self.row} if driven or self.series else {}
         self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
         self._keeps = law is not None or self._known is None  # another trace of users' code may not be the same
@@ -149,11 +155,14 @@ class Stepping:
             for name in self.constants:
                 system = put(system, name, named[name])
             (t0, h), (number,) = named["timing"], named["number"]
-            u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
+            u = Command.held(named["u"]).flat() if "u" in named and not self.series else np.zeros(0)
             t, q = t0 + number * h, named["q"]
             parts = (system.ne, self.memory_size, self.carried_size, self.tallies.size)
             e, memory, carried, tallies, marks = np.split(named["e"], np.cumsum(parts))
             settings = {name: named[name] for name in self.settings}
+            if self.series:
+                ends = np.cumsum([*self.series.values()])[:-1]
+                settings |= zip(self.series, np.split(named["u"], ends), strict=True)
             counted = tallies
             if self.sampling is not None:
                 tau, memory = self.sampling.advanced(number, t, q, system.layout.velocity(e), memory, settings)
