@@ -13,7 +13,7 @@ from dalembert.contact.solver import Law
 
 from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
 from .base import Action, Element, Situation
-from .couplings import Bushing, Holonomic, IndependentJoints, PointDamper, PointSpring
+from .couplings import Bushing, Holonomic, IndependentJoints, PointDamper, PointSpring, Prescribed
 from .drive import Actuators, FlexibleJoint, Motor
 from .fields import Buoyancy, CentralGravity, Drag, Fluid, GravityCompensation, GravityField, Thruster
 from .friction import Friction
@@ -44,6 +44,7 @@ __all__ = [
     "Motor",
     "PointDamper",
     "PointSpring",
+    "Prescribed",
     "Range",
     "Rows",
     "Situation",

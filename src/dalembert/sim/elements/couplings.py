@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalembert.compiler.graph import jacobian
 from dalembert.dynamics.algorithms import Load, body_loads, frame_pose, velocity
 from dalembert.dynamics.algorithms.actuation import Transmission, transmission
 from dalembert.errors import DalembertError
@@ -16,7 +17,7 @@ from dalembert.model import Actuator, Model
 from dalembert.model.closures import Closure
 from dalembert.model.mujoco import MujocoTendon
 from dalembert.quantities.tangent import differentiated, pushed, spread
-from dalembert.spatial import Pose, cross
+from dalembert.spatial import Pose, cross, so3
 from dalembert.typing import Array
 
 from ..system.constraints import Constraint, Rows
@@ -265,3 +266,59 @@ class Holonomic(Element):
         parts = differentiated(all_of_it)(s.q, s.v)
         residual, bias, J = parts[:count], parts[count : 2 * count], parts[2 * count :].reshape(count, n)
         return Rows(residual, J, bias, np.zeros(count))
+
+
+@dataclass(frozen=True)
+class Prescribed(Element):
+    """A body that moves as a function of time says, whatever acts on it: a moving base, a shaker, a plate that pushes.
+
+    motion: traced, of t [s]. Of a joint with one freedom its coordinate [rad or m]; of a free body the place (3,) of
+    its frame in the world [m], then along the world's axes, or place and quaternion w x y z (7,). Multipliers keep it;
+    the work that they do is in the ledger, but not beside rigid contact. A run starts on the motion.
+    """
+
+    body: str
+    motion: Callable[[Any], Any]
+    gives: ClassVar[bool] = True
+
+    def label(self) -> str:
+        return f"Prescribed({self.body})"
+
+    def prepared(self, model: Model) -> Model:
+        joint = model.body(self.body).joint
+        if joint.nv not in (1, 6) or joint.mimic is not None:
+            raise DalembertError(
+                f"{self.label()}: joint {joint.name!r} has {joint.nv} freedoms of its own, expected one, or a free body"
+            )
+        return model
+
+    def constraints(self, model: Model) -> tuple[Constraint, ...]:
+        return (Constraint(self.label(), model.body(self.body).joint.nv, self._rows),)
+
+    def _course(self, t: Array, size: int) -> Array:
+        """The coordinates at t (1,) and their first two derivatives (3, size)."""
+        m = np.array([t[0].lift(x) for x in np.atleast_1d(np.asarray(self.motion(t[0]), object))], object)
+        if size == 7:
+            m = m if len(m) != 3 else np.concatenate([m, [t[0].lift(x) for x in (1.0, 0.0, 0.0, 0.0)]])
+            m = m if len(m) != 7 else np.concatenate([m[:3], so3.quaternion_normalize(m[3:])])
+        if len(m) != size:
+            expected = "3 numbers, or 7" if size == 7 else "one number"
+            raise DalembertError(f"{self.label()}: motion returned {len(m)} numbers, expected {expected}")
+        first = jacobian(m, t)[:, 0]
+        return np.stack([m, first, jacobian(first, t)[:, 0]])
+
+    def _rows(self, s: Situation) -> Rows:
+        body = s.model.body(self.body)
+        q, n = s.q[body.q], body.joint.nv
+        parts = differentiated(lambda t, _: self._course(t, len(q)).ravel())(np.array([s.t], object), s.q)
+        m, m1, m2 = parts.reshape(3, -1)
+        J = np.eye(s.model.nv)[body.v]
+        if n == 1:
+            return Rows(q - m, J, -m2, m1)
+        R, w = so3.from_quaternion(q[3:]), s.v[body.v][:3]
+        back = np.array([m[3], -m[4], -m[5], -m[6]])
+        spin, spin_rate = (2.0 * so3.quaternion_multiply(back, x[3:])[1:] for x in (m1, m2))
+        velocity = R.T @ m1[:3]
+        deviation = [so3.quaternion_log(so3.quaternion_multiply(back, q[3:])), R.T @ (q[:3] - m[:3])]
+        bias = [spin_rate, R.T @ m2[:3] - cross(w, velocity)]
+        return Rows(np.concatenate(deviation), J, -np.concatenate(bias), np.concatenate([spin, velocity]))

@@ -73,7 +73,8 @@ def attempt(
     h = where(active, where(last, stop - clock.t, clock.h), 0.0)
     slopes = method.stages(system, clock.t, h, q, e, u, k, dense)
     d = h * weighted(method.b, slopes.d)
-    q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
+    e1 = e + h * weighted(method.b, slopes.e)
+    q1, e1 = system.projected(integrate(model, q, d), e1, clock.t + h)
     sizes = np.concatenate([_sizes(system, q, q1), _larger(layout.measured(e), layout.measured(e1))])
     square = _square(method, h, slopes.d, [layout.measured(k) for k in slopes.e], limits.atol + limits.rtol * sizes)
     fits = square <= 1.0

@@ -27,7 +27,7 @@ def runge_kutta(system: System, method: Tableau, t: Any, h: Any, q: Array, e: Ar
     """(q, e) after one step of size h."""
     slopes = method.stages(system, t, h, q, e, u)
     d = h * weighted(method.b, slopes.d)
-    return system.projected(integrate(system.model, q, d), e + h * weighted(method.b, slopes.e))
+    return system.projected(integrate(system.model, q, d), e + h * weighted(method.b, slopes.e), t + h)
 
 
 def semi_implicit(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
@@ -94,7 +94,7 @@ def rk4_in_world_axes(system: System, t: Any, h: Any, q: Array, e: Array, u: Arr
         accelerations.append(_along_world(model, q_stage, layout.velocity(slope) + turning(model, v)))
     q1 = _moved(model, q, h * weighted(RK4.b, displacements))
     v1 = _along_bodies(model, q1, start + h * weighted(RK4.b, accelerations))
-    return system.projected(q1, layout.replaced(e + h * weighted(RK4.b, slopes), v1))
+    return system.projected(q1, layout.replaced(e + h * weighted(RK4.b, slopes), v1), t + h)
 
 
 def _displacement_rate(model: Model, d: Array, w: Array) -> Array:

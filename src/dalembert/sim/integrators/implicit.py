@@ -336,7 +336,7 @@ def _arrived(
         powers = system.powers(q, layout.velocity(mean), applied, forces)
         accounts = layout.accounts(e) + h * powers
         e1 = layout.replaced(e1, states=system.next_states(h, e, applied), accounts=accounts)
-    return system.projected(q1, e1)
+    return system.projected(q1, e1, t + h)
 
 
 def _slopes(model: Model, q: Array, v: Array) -> Array:

@@ -146,16 +146,16 @@ class Programs:
 
     @cached_property
     def closing(self) -> Program:
-        """Coordinates and rows of the constraints that always hold."""
+        """Coordinates, rows and speeds at the time 0 of the constraints that always hold."""
         system, count = self.system, self.system.permanent_count
         z = np.zeros(system.layout.nz)
 
         def compute(q: Any, v: Any) -> dict[str, Any]:
             rows = system.constraint_rows(0.0, q, v, z)
-            return {"residual": rows.coordinate[:count], "J": rows.J[:count]}
+            return {"residual": rows.coordinate[:count], "J": rows.J[:count], "surface": rows.surface[:count]}
 
         sizes = {"q": system.model.nq, "v": system.model.nv}
-        shapes = {"residual": (count,), "J": (count, system.model.nv)}
+        shapes = {"residual": (count,), "J": (count, system.model.nv), "surface": (count,)}
         return Program("closing", self.identity, sizes, shapes, compute, lanes=1)
 
     @cached_property

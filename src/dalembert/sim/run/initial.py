@@ -65,7 +65,7 @@ def closed_start(compiled: Programs, state: State, mobile: Array | None = None) 
     q, v = state.q, system.layout.velocity(state.e)
     mobile = np.ones(model.nv) if mobile is None else mobile
     q = _nearest(compiled, state.q, v, mobile)
-    residual, J = _rows(compiled, q, v)
+    residual, J, surface = _rows(compiled, q, v)
     if not np.max(np.abs(residual), initial=0.0) <= 1e3 * CLOSED:
         worst = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
         raise SimulationError(
@@ -73,10 +73,10 @@ def closed_start(compiled: Programs, state: State, mobile: Array | None = None) 
             f"{residual[worst]:.3g} (m or rad) are missing; start from a q nearer to one that is closed"
             + ("" if mobile.all() else ", or hold fewer joints")
         )
-    opening = J @ v
+    opening = J @ v - surface
     closed = np.max(np.abs(opening), initial=0.0) <= ROUNDING * np.max(np.abs(v), initial=0.0)
     kept = v if closed else v - np.linalg.pinv(J * mobile) @ opening
-    if not closed and np.max(np.abs(J @ kept), initial=0.0) > 1e3 * CLOSED * max(1.0, np.max(np.abs(v))):
+    if not closed and np.max(np.abs(J @ kept - surface), initial=0.0) > 1e3 * CLOSED * max(1.0, np.max(np.abs(v))):
         raise SimulationError(
             f"no velocity of the other joints of robot {model.name!r} keeps the loops closed at the speed of those "
             "held: hold fewer joints, or give their velocities"
@@ -111,7 +111,7 @@ def _nearest(compiled: Programs, start: Array, v: Array, mobile: Array) -> Array
 def _closed(compiled: Programs, q: Array, v: Array, mobile: Array) -> Array:
     """Where Newton's method gets from q; closed if it converged."""
     for _ in range(ITERATIONS):
-        residual, J = _rows(compiled, q, v)
+        residual, J, _ = _rows(compiled, q, v)
         if np.max(np.abs(residual), initial=0.0) <= CLOSED or not np.all(np.isfinite(J)):
             break
         q = algorithms.integrate(compiled.system.model, q, -np.linalg.pinv(J * mobile) @ residual)
@@ -146,9 +146,10 @@ def _approached(compiled: Programs, start: Array, q: Array, v: Array, mobile: Ar
     return q
 
 
-def _rows(compiled: Programs, q: Array, v: Array) -> tuple[Array, Array]:
+def _rows(compiled: Programs, q: Array, v: Array) -> list[Array]:
+    """φ, J and the speeds of moving surfaces of what always holds."""
     rows = compiled.closing({"q": q, "v": v})
-    return rows["residual"][0], rows["J"][0]
+    return [rows[name][0] for name in ("residual", "J", "surface")]
 
 
 def loop_name(system: System, number: int) -> str:

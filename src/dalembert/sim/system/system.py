@@ -318,15 +318,15 @@ class System:
         """Forces of all rows (nr,) [N, N·m]."""
         return self.accelerations(q, e, self.applied(t, q, e, u))[1]
 
-    def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(q, e) moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia.
+    def projected(self, q: np.ndarray, e: np.ndarray, t: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """(q, e) at t moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia.
 
         Positions go there loop by loop, velocities all at once.
         """
         if not self.permanent_count:
             return q, e
         layout = self.layout
-        rows = self.solved_rows(self.held_rows(0.0, q, e))
+        rows = self.solved_rows(self.held_rows(t, q, e))
         assert rows is not None
         solver = rows.solver(self.model, q, self.rows_repeat)
         back = solver.displaced(-rows.deviation)
