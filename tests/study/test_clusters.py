@@ -18,19 +18,39 @@ from tolerances import COMPUTED
 
 pytest.importorskip("pyarrow")
 
+# as SLURM does: the script is copied when it is submitted, each task of the array runs the copy with variables of its
+# own, in an empty folder, and writes both streams to --output; options that it does not know end in an error
 SBATCH = """#!/bin/sh
 for word in "$@"; do
-  case "$word" in --array=0-*) last="${word#--array=0-}";; *.sh) script="$word";; esac
+  case "$word" in
+    --parsable|--job-name=*) ;;
+    --array=0-*) last="${word#--array=0-}";;
+    --output=*) output="${word#--output=}";;
+    -*) echo "sbatch: unrecognized option '$word'" >&2; exit 1;;
+    *) cp "$word" "@FOLDER@/spooled";;
+  esac
 done
-echo 7
-for k in $(seq 0 "$last"); do sh "$script" > /dev/null 2> "@FOLDER@/log.$k" & echo $! >> "@FOLDER@/jobs"; done
+head -c 2 "@FOLDER@/spooled" | grep -q '#!' || { echo 'sbatch: This does not look like a batch script' >&2; exit 1; }
+echo '7;cluster'
+mkdir -p "@FOLDER@/empty"; cd "@FOLDER@/empty"
+for k in $(seq 0 "$last"); do
+  log=$(echo "$output" | sed "s/%A/7/; s/%a/$k/")
+  SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$k SLURM_CPUS_PER_TASK=1 setsid sh "@FOLDER@/spooled" > "$log" 2>&1 &
+  echo $! >> "@FOLDER@/jobs"
+done
 """
 SQUEUE = """#!/bin/sh
+if test -e "@FOLDER@/busy"; then
+  rm "@FOLDER@/busy"
+  echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2
+  exit 1
+fi
 for job in $(cat "@FOLDER@/jobs"); do kill -0 "$job" 2> /dev/null && echo "$job"; done
 exit 0
 """
 SCANCEL = """#!/bin/sh
 echo "$@" > "@FOLDER@/cancelled"
+for job in $(cat "@FOLDER@/jobs"); do kill "$job" 2> /dev/null; done
 """
 
 
@@ -68,11 +88,24 @@ def test_chunks_are_as_long_as_the_one_who_gives_them_out_needs():
 
 @pytest.mark.long
 def test_arrays_of_slurm_fill_the_folder(robot, whole, tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    programs(tmp_path / "bin", monkeypatch)
+    """One of two jobs is killed, the other does its rows; the queue does not answer at first."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    programs(place, monkeypatch)
+    (place / "busy").touch()
+
+    def kill() -> None:
+        while not list((tmp_path / "s" / "parts").glob("rows-*")):
+            time.sleep(0.01)
+        os.kill(int((place / "jobs").read_text().split()[0]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
     result = studied.calls(robot).run(tmp_path / "s", "slurm", workers=2)
-    assert equal(whole, result) and len((tmp_path / "bin" / "jobs").read_text().split()) == 2
-    assert (tmp_path / "bin" / "cancelled").read_text() == "7\n"
+    killer.join(20.0)
+    assert not killer.is_alive() and equal(whole, result)
+    assert len((place / "jobs").read_text().split()) == 2  # one array did it
+    assert (place / "cancelled").read_text() == "7\n"
 
 
 def test_slurm_that_is_missing_refuses_or_fails_is_named(robot, tmp_path, monkeypatch):

@@ -134,8 +134,10 @@ def test_errors_of_the_model_leave_other_groups_to_axes(robot):
 
 
 def test_more_samples_are_added(robot, tmp_path, called):
+    assert studied.calls(robot, samples=1).run(tmp_path / "s").table().rows == 1
     few = studied.calls(robot, samples=40).run(tmp_path / "s")
     assert few.table().rows == 40
+    assert studied.calls(robot, samples=3).run(tmp_path / "s").table().rows == 40
     before = {path: path.stat().st_mtime_ns for _, _, path in parts(few.folder)}
     assert same(studied.calls(robot).run(tmp_path / "s"), called)
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
@@ -250,6 +252,23 @@ def test_motions_that_diverge_are_rows(robot, tmp_path):
     assert result.failed.rows.tolist() == [1] and "diverged" in str(result.failed)
     alone = robot.study(study.Space(gain=study.grid(2.0)), motion).run(tmp_path / "t")
     assert alone.table()["end"][0] == result.table()["end"][2]  # one row has the bits of many
+
+
+def test_values_that_no_robot_can_have_are_rows(robot):
+    space = study.Space(load=study.grid(1.0, -1.0, 2.0, axis="a"), rub=study.grid(0.1, 0.2, -0.1, axis="a"))
+    motion = study.motion(
+        step=2e-3, steps=5, parameters={"payload": "load", "friction": "rub"}, measure={"end": lambda q: q}
+    )
+    table = robot.study(space, motion).run(workers=1).table()
+    assert table["failed"][0] == "" and "payload is -1, expected 0 or more" in table["failed"][1]
+    assert "friction of joint 'shoulder' is negative" in table["failed"][2]
+
+
+def test_infinite_outputs_are_the_worst(robot):
+    answer = {0.0: -np.inf, 1.0: 3.0, 2.0: np.inf}
+    result = robot.study(study.Space(a=study.grid(0, 1, 2)), lambda robot, row: {"y": answer[row["a"]]}).run(workers=1)
+    assert [each["row"] for each in result.worst("y")] == [2, 1, 0]
+    assert [each["row"] for each in result.worst("y", 1, smallest=True)] == [0]
 
 
 def test_what_changed_is_named(robot, tmp_path):

@@ -17,7 +17,7 @@ from dalembert.quantities.live import GROUPS
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 from dalembert.sim.failure import FASTEST, sound
-from dalembert.sim.rollout.live import ALONE, CONTACT_FRICTION, PAYLOAD, size_of
+from dalembert.sim.rollout.live import ALONE, CONTACT_FRICTION, PAYLOAD, check_values, size_of
 from dalembert.sim.rollout.rollout import rollout
 from dalembert.sim.rollout.tallies import STATE, Tallies, Tally
 from dalembert.sim.run.run import Run
@@ -126,21 +126,36 @@ class Motion(Chunked):
 
     def chunk(
         self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Outputs (n, …) of n rows, and which of them (n,) diverged."""
+    ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
+        """Outputs (n, …) of n rows, and why some of them failed: impossible values, or motions that diverged."""
         if n == 1:  # a motion alone has code of its own, and other bits
             twice = {name: np.concatenate([x, x]) for name, x in values.items()}
-            outputs, diverged = self.chunk(robot, space, twice, 2)
-            return {name: x[:1] for name, x in outputs.items()}, diverged[:1]
+            outputs, failed = self.chunk(robot, space, twice, 2)
+            return {name: x[:1] for name, x in outputs.items()}, {k: text for k, text in failed.items() if k == 0}
         q, v = self.states(robot, space, values, n)
         live = self.live(robot, space, values, n)
         result = rollout(robot.model, q, v, self.settings(live), threads=1, check=False)
         slow = np.abs(result.v).max(initial=0.0) <= FASTEST and np.isfinite(result.q.sum())  # nearly always
-        diverged = np.zeros(n, bool) if slow else ~sound(result.q, result.v, robot.nv)
+        diverged = [] if slow else np.flatnonzero(~sound(result.q, result.v, robot.nv))
+        failed = dict.fromkeys(map(int, diverged), DIVERGED) | self._impossible(robot, live, n)
         law = {name: x for name, x in live.items() if name in self.law_arguments}
         tallies = self.tallies(robot, {name: x.shape[-1] for name, x in law.items()})
         outputs = tallies.finished(self.steps * self.step, result.q, result.v, law, result.tallies, self.steps)
-        return outputs, diverged
+        return outputs, failed
+
+    def _impossible(self, robot: Robot, live: Mapping[str, np.ndarray], n: int) -> dict[int, str]:
+        """Rows whose live values no robot can have, and why."""
+        own = {name: x for name, x in live.items() if name not in self.law_arguments}
+
+        def wrong(values: Mapping[str, np.ndarray]) -> str:
+            try:
+                check_values(robot.model, values, "impossible")
+            except DalembertError as error:
+                return str(error).partition(", or check=False")[0]
+            return ""
+
+        reasons = {k: wrong({name: x[k] for name, x in own.items()}) for k in range(n if wrong(own) else 0)}
+        return {k: text for k, text in reasons.items() if text}
 
     def settings(self, live: Mapping[str, np.ndarray]) -> Settings:
         """The settings of the rollout."""

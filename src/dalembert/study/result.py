@@ -49,7 +49,7 @@ class Failures(Named[np.ndarray]):
     def __str__(self) -> str:
         if not self.groups:
             return "no row failed"
-        lines = [f"{len(self.rows)} rows failed"]
+        lines = [f"{len(self.rows)} row{'s' * (len(self.rows) > 1)} failed"]
         for text, rows in self.groups.items():
             some = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
             lines.append(f"{len(rows):8d}  {text}  (rows {some})" if len(rows) > 1 else f"{1:8d}  {text}  (row {some})")
@@ -110,7 +110,7 @@ class Result:
             raise DalembertError(f"worst: count is {count!r}, expected a whole number ≥ 1")
         y = self._numbers(name)
         y = y.reshape(len(y), -1).min(axis=1) if smallest else y.reshape(len(y), -1).max(axis=1)
-        usable = np.flatnonzero(np.isfinite(y) & self._table.sound())
+        usable = np.flatnonzero(~np.isnan(y) & self._table.sound())
         order = usable[np.argsort(y[usable] if smallest else -y[usable], kind="stable")][:count]
         return [self._table.record(int(k)) for k in order]
 

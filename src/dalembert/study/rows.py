@@ -144,8 +144,8 @@ class Chunked(ABC):
     @abstractmethod
     def chunk(
         self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Outputs (n, …) of n rows, and which of them (n,) diverged."""
+    ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
+        """Outputs (n, …) of n rows, and why some of them failed."""
 
     def repeated(self, robot: Robot, space: Space, values: Mapping[str, np.ndarray]) -> Any:
         """One row again, values (1, …)."""

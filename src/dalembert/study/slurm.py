@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from dalembert.errors import DalembertError
@@ -54,7 +53,7 @@ def run_array(task: Task, path: Path, count: int | None, shown: Callable[[int], 
         shown(total)
     finally:
         if number:
-            _asked("scancel", number)
+            subprocess.run(["scancel", number], capture_output=True)
 
 
 def check() -> None:
@@ -84,14 +83,9 @@ def _submitted(path: Path, count: int) -> str:
 
 
 def _running(number: str) -> bool:
-    """Whether the queue still has jobs of the array."""
-    return bool(_asked("squeue", "--noheader", "--jobs", number).strip())
-
-
-def _asked(*command: str) -> str:
-    with suppress(OSError):
-        return subprocess.run(command, capture_output=True, text=True).stdout
-    return ""
+    """Whether the queue still has jobs of the array; a queue that does not answer may have some."""
+    done = subprocess.run(["squeue", "--noheader", "--jobs", number], capture_output=True, text=True)
+    return bool(done.stdout.strip()) or (done.returncode != 0 and "invalid job id" not in done.stderr.lower())
 
 
 def _left(path: Path, total: int) -> int:

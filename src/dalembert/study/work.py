@@ -19,7 +19,7 @@ from dalembert.robot import Robot
 from dalembert.study.distributions.draw import Draw
 from dalembert.study.distributions.space import MODEL, RESERVED, START
 
-from .motion import DIVERGED, Motion
+from .motion import Motion
 from .rows import Chunked, Failed, Outputs, Row, Shapes, evaluated, not_numbers, reason
 from .watch import rows
 
@@ -90,12 +90,11 @@ def _together(
 ) -> Chunk:
     n = end - begin
     with np.errstate(all="ignore"):  # rows that diverge are told below
-        outputs, diverged = run.chunk(task.robot, task.draw.space, values, n)
+        outputs, reasons = run.chunk(task.robot, task.draw.space, values, n)
         doubtful = [name for name, x in outputs.items() if not np.isfinite(x.sum())]
-    failed = [DIVERGED if bad else "" for bad in diverged] if diverged.any() else [""] * n
+    failed = [reasons.get(k, "") for k in range(n)] if reasons else [""] * n
     for name in doubtful:
-        nan = np.isnan(outputs[name]).reshape(n, -1).any(axis=1) & ~diverged
-        for k in np.flatnonzero(nan):
+        for k in np.flatnonzero(np.isnan(outputs[name]).reshape(n, -1).any(axis=1)):
             failed[k] = failed[k] or f"output {name!r} is NaN"
     each = (time.perf_counter() - started) / n
     shapes = {name: x.shape[1:] for name, x in outputs.items()}

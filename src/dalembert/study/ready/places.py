@@ -100,7 +100,7 @@ class _Pose(Chunked):
 
     def chunk(
         self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
         """See `Chunked.chunk`."""
         q = self.ranges.q(values[AXIS])
         moves = _moves(robot, self.ranges, q, self.frame)[:, : self.rank]
@@ -110,7 +110,7 @@ class _Pose(Chunked):
             mask = np.array(self.limited)
             used = np.abs(robot.gravity(q, threads=1)[:, mask]) / robot.limits.effort[mask]
             found["headroom"] = 1.0 - used.max(axis=1)
-        return found, np.zeros(n, bool)
+        return found, {}
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class _Load(Chunked):
 
     def chunk(
         self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
         """See `Chunked.chunk`."""
         q = self.ranges.q(values[AXIS])
         mask = np.array(self.limited)
@@ -224,7 +224,7 @@ class _Load(Chunked):
             "payload": np.maximum(room[np.arange(n), joint], 0.0),
             "joint": np.flatnonzero(mask)[joint].astype(float),
         }
-        return found, np.zeros(n, bool)
+        return found, {}
 
 
 @dataclass(frozen=True)

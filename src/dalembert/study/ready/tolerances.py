@@ -83,14 +83,14 @@ class _Torques(Chunked):
 
     def chunk(
         self, robot: Robot, space: Space, values: Mapping[str, np.ndarray], n: int
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
         """See `Chunked.chunk`."""
         errors = space.axes[MODEL]
         assert isinstance(errors, ModelErrors)
         groups = errors.live(robot.model, values[MODEL])
         compiled = _compiled(robot, tuple(groups))
         each = {name: x[:, None] for name, x in groups.items()}
-        return {"torque": compiled(np.array(self.q), np.array(self.v), np.array(self.a), **each)}, np.zeros(n, bool)
+        return {"torque": compiled(np.array(self.q), np.array(self.v), np.array(self.a), **each)}, {}
 
 
 @lru_cache(maxsize=4)

@@ -87,9 +87,10 @@ class _Search:
         task = self.job.task
         if isinstance(task.run, Chunked):
             with np.errstate(all="ignore"):
-                outputs, diverged = task.run.chunk(task.robot, task.draw.space, values, n)
+                outputs, failed = task.run.chunk(task.robot, task.draw.space, values, n)
             found = self._number(outputs[self.output])
-            return np.where(diverged, -np.inf, found)
+            found[list(failed)] = -np.inf
+            return found
         found = np.full(n, -np.inf)
         for k in range(n):
             row = Row(task.draw.space, task.robot, values, k, k)
