@@ -82,23 +82,6 @@ class Rollout(_Records):
     _programs: Callable[..., list[Unsolved]] | None = None
     _later: Callable[[], Array] | None = None
 
-    def __new__(
-        cls,
-        t: Any,
-        q: Any,
-        v: Any,
-        events: Any = None,
-        contacts: RolloutContacts | None = None,
-        memory: Any = None,
-        tallies: Any = None,
-    ) -> Rollout:
-        self = super().__new__(cls, t, q, v)
-        self.events, self.contacts, self.memory, self.tallies = events, contacts, memory, tallies
-        return self
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return (*self, self.events, self.contacts, self.memory, self.tallies)
-
     def __getstate__(self) -> dict[str, Any]:
         """All but what holds compiled code."""
         return vars(self) | {"_later": None, "_programs": None}
@@ -154,7 +137,9 @@ def named_result(
         marks = e_end[..., -count:]
         namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
         times = namespace.where(marks < 0.0, np.nan, marks)
-    return Rollout(t, q, e[..., :nv], times, contacts, memory, tallies)
+    result = Rollout(t, q, e[..., :nv])
+    result.events, result.contacts, result.memory, result.tallies = times, contacts, memory, tallies
+    return result
 
 
 def contacts_at(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
