@@ -143,12 +143,18 @@ class ModelBuilder:
     ) -> None:
         """Add a shape to be seen (role "visual") or touched ("collision"), fixed in `body` at `xyz`, `rpy` [m, rad].
 
+        body: one added before, or "world" for walls, tables and the like.
         color: red, green, blue, opacity, each 0 to 1; None: not stated. surface: friction and the like of a shape to be
         touched, as data for contacts.
         """
         where = f"geometry of {body!r}"
+        if body == WORLD and WORLD not in self._links:
+            others, self._links, frames, self._frames = self._links, {}, self._frames, {}
+            self.add_body(WORLD, parent=WORLD)  # which comes first
+            self._links |= others
+            self._frames |= frames
         if body not in self._links:
-            raise unknown("body", body, self._links, where)
+            raise unknown("body", body, [WORLD, *self._links], where)
         check_geometry(shape, role, color, where)
         geometry = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name, surface)
         self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, geometry))

@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.errors import DalembertError
 from dalembert.model import ModelBuilder
+from dalembert.shapes import Box
 from dalembert.spatial import Inertia, Pose, so3
 from tolerances import PRODUCT, ROUNDING, assert_close
 from trees import random_mass, random_pose
@@ -232,3 +233,14 @@ def test_other_refusals():
         ModelBuilder("empty").model()
     with pytest.raises(DalembertError, match="model 'm': gravity"):
         ModelBuilder("m", gravity=(0, 0))
+
+
+def test_shapes_stand_in_the_world():
+    """A link of the world comes first, whenever its first shape is added; the others stay as they are."""
+    builder = ModelBuilder("bin")
+    builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    for height in (0.0, 1.0):
+        builder.add_geometry(Box(np.ones(3)), body="world", xyz=(0, 0, height), role="collision")
+    model = builder.model()
+    assert [(body.name, len(body.parts[0].geometry)) for body in model.bodies] == [("world", 2), ("ball", 0)]
+    assert model.nq == 7 and model.bodies[1].mount == "world"
