@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .errors import DalembertError
 
@@ -45,3 +46,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file, UTF-8 with line feeds, whole or not at all."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a TOML file; an error that names it where it cannot be read."""
+    import tomllib
+
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DalembertError(f"{path}: cannot be read: {error}") from None

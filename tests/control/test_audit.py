@@ -10,7 +10,7 @@ import pytest
 
 from dalembert import DalembertError, Sampled, control, load
 from dalembert.cli import main
-from dalembert.control.sampled_loop import Loop
+from dalembert.control.audit import Loop
 from tolerances import PRINTED, REACHED
 
 GOAL = np.array([0.6, -0.4])

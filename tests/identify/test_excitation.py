@@ -8,9 +8,8 @@ import pytest
 from dalembert import DalembertError, ModelBuilder, identify, load
 from dalembert.identify.base import base_of
 from dalembert.identify.columns import columns
-from dalembert.identify.moves import PointToPoint
 from dalembert.identify.optimum import Information, best_motion
-from dalembert.identify.series import Fourier, joint_limits, scaled
+from dalembert.identify.series import Fourier, PointToPoint, joint_limits
 from dalembert.logs import read_trajectory
 from dalembert.model.geometry import Sphere
 from tolerances import COMPUTED, INTEGRATED, ITERATED, ROUGH_SLOPE, SLOPE
@@ -53,7 +52,9 @@ def test_better_than_random_series():
     base, limits = base_of(columns(robot)), joint_limits(robot, 0.05, None, None, None, None)
     information = Information(base, limits, Fourier(5, 16.0))
     rng = np.random.default_rng(0)
-    random = [information.condition_of(scaled(rng.normal(size=(6, 10)), limits, 16.0)[0]) for _ in range(200)]
+    random = [
+        information.condition_of(Fourier(5, 16.0).scaled(rng.normal(size=(6, 10)), limits).motion) for _ in range(200)
+    ]
     assert motion.condition < 0.6 * min(random)
 
 

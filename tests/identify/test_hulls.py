@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import identify, load
-from dalembert.identify.hulls import extent, hull_bounds
+from dalembert.identify.physical import extent, hull_bounds
 from dalembert.model.solids.properties import solids
 from faulty_logs import motion_of
 from simulated import SimulatedLog

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert import DalembertError, identify, load
 from dalembert.cli import main
-from dalembert.identify.bandwidth import best_trajectory
+from dalembert.identify.read import best_trajectory
 from dalembert.logs import Log, trajectory
 from faulty_logs import motion_of, truth_of
 from tolerances import PRINTED

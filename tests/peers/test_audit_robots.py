@@ -8,7 +8,7 @@ import pytest
 
 from dalembert import Robot, load
 from dalembert.audit import RULES
-from dalembert.audit.naming import legs
+from dalembert.audit.classes import legs
 from peers.example_robots import EMPTY, files, folder
 
 MESHES = (

@@ -9,13 +9,11 @@ given; `structure`, `inertia`, `laws` and the like, one file per subject; `run` 
 
 from .diagnose import Diagnosis, diagnose
 from .expectations import Expectations, expectations_of, read_expectations, write_expectations
-from .headroom import Headroom
+from .holding import Headroom
 from .result import Audit, AuditFinding, Skipped, Verdict
-from .rule import RULES, Found, NotRun, Rule, rule
+from .rule import RULES, STEPS, Found, NotRun, Rule, Step, Suppression, read_suppressions, rule
 from .run import load_rules, run_audit
-from .steps import STEPS, Step
 from .subject import Subject
-from .suppressions import Suppression, read_suppressions
 
 __all__ = [
     "RULES",

@@ -12,7 +12,7 @@ from dalembert.model import Body
 from dalembert.model.geometry import Cylinder
 from dalembert.spatial import Pose
 
-from .naming import SPINNING, mentions, mirror_name, mirrored_names, words
+from .classes import SPINNING, mentions, mirror_name, mirrored_names, words
 from .rule import Found, NotRun, demand, rule
 from .subject import Subject
 

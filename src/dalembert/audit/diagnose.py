@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
+from .classes import words
 from .expectations import Expectations
 from .logs import Motion
-from .naming import words
 from .result import AuditFinding
 from .run import run_audit
 from .symptoms import SYMPTOMS, Cause, Symptom
@@ -122,15 +122,10 @@ def _suspects(symptom: Symptom, findings: Sequence[AuditFinding], shares: Mappin
     for cause in symptom.causes:
         matches = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
         explained = float(shares.get(cause.term, 0.0))
-        evidence = max((_evidence(f) for f in matches), default=0.0)
+        evidence = max((WEIGHT["warning" if f.rule in CONSEQUENCES else f.severity] for f in matches), default=0.0)
         weight = evidence + (TELLING * explained if explained > EXPLAINED else 0.0)
         suspects.append(Suspect(cause, matches, explained, weight))
     return tuple(sorted(suspects, key=lambda suspect: -suspect.weight))
-
-
-def _evidence(finding: AuditFinding) -> float:
-    """How much a finding speaks for its cause: motors also look weak where masses are wrong, so they are no proof."""
-    return WEIGHT["warning" if finding.rule in CONSEQUENCES else finding.severity]
 
 
 def matching(text: str) -> list[Symptom]:

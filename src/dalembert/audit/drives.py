@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.model import Joint
 
+from .classes import SPINNING, mentions
 from .closed import motors
-from .naming import SPINNING, mentions
 from .rule import Found, NotRun, demand, rule
 from .subject import Subject
 

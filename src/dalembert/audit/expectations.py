@@ -6,15 +6,14 @@ A TOML file beside the robot, written by `dalembert expect` or by hand, against 
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.files import read_toml
 from dalembert.model import chain, tool_frame
 from dalembert.robot import Robot
 
@@ -88,10 +87,7 @@ class Expectations:
 
 def read_expectations(path: str | os.PathLike[str]) -> Expectations:
     """Read a file of expectations: [model] [masses] [[pose]] [simulation] [contact] [controller]."""
-    try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DalembertError(f"{path}: cannot be read: {error}") from None
+    data = read_toml(path)
     return _record(Expectations, data, str(path))
 
 

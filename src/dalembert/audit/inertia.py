@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import mass_matrix
 from dalembert.model import Part
 
-from .naming import mirrored_names
+from .classes import mirrored_names
 from .rule import Found, NotRun, Severity, demand, rule
 from .subject import Subject
 
@@ -19,6 +19,7 @@ CROWDED = 1.5e3  # kg per cube of the reach; robots have 1 to 300
 POINT = 1e-12  # m²: moments below this times the mass are zero but for rounding
 MIRROR = 0.05  # left and right links differ by less than this
 NO_MASS = "no link has a mass"
+LISTED = 60  # characters of a list of names
 
 
 @rule(
@@ -101,7 +102,10 @@ def placeholder(subject: Subject) -> Iterator[Found]:
     for key, count in counted.items():
         if key is not None and count >= 3:
             where = ", ".join(f"'{part.name}'" for _, part in subject.parts if _round_inertia(part) == key)
-            yield Found(f"links {_short(where)}", f"{count} links have {key[0]:g} kg and {key[1]:g} kg·m² each")
+            yield Found(
+                f"links {(where if len(where) <= 60 else where[: 60 - 1] + '…')}",
+                f"{count} links have {key[0]:g} kg and {key[1]:g} kg·m² each",
+            )
 
 
 def _round_inertia(part: Part) -> tuple[float, float] | None:
@@ -186,7 +190,3 @@ def reach(subject: Subject) -> float:
                 lengths[body.index] += travel if np.isfinite(travel) else 0.0
     tips = [lengths[frame.body] + np.linalg.norm(frame.placement.p) for frame in subject.model.frames]
     return float(max(tips))
-
-
-def _short(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

@@ -14,9 +14,8 @@ import numpy as np
 from dalembert.model import Motors
 from dalembert.notebook import html
 
-from .headroom import Headroom
-from .rule import SEVERITIES, Rule, Severity
-from .steps import STEPS
+from .holding import Headroom
+from .rule import SEVERITIES, STEPS, Rule, Severity
 
 LINE = re.compile(r":(\d+) <")  # of findings of the import, as in "arm.urdf:12 <link name='upper'>"
 SARIF_LEVEL = {"error": "error", "warning": "warning", "info": "note"}

@@ -1,18 +1,48 @@
-"""Rules, and the list of them. To add one, in any file: decorate a function of a `Subject` with `rule`."""
+"""The twelve steps of the checklist, the rules that judge them, and findings that were accepted.
+
+To add a rule, in any file: decorate a function of a `Subject` with `rule`.
+"""
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from dalembert.errors import DalembertError, unknown
-
-from .steps import STEPS
+from dalembert.files import read_toml
 
 if TYPE_CHECKING:
     from .subject import Subject
+
+
+class Step(NamedTuple):
+    """One step of the checklist: its number, its title, and its question."""
+
+    number: int
+    title: str
+    question: str
+
+
+_STEPS = {
+    "authoring": ("Authoring", "are joints, axes, limits and names what the drawing means?"),
+    "inertia": ("Inertia", "do masses and inertias fit the shapes, and each other?"),
+    "intent": ("Sizes and names", "are base, coordinates, names, masses and reach those of the design?"),
+    "gravity": ("Gravity", "are gravity torques those of a calculation by hand, and can the motors hold them?"),
+    "mass-matrix": ("Mass matrix", "is M symmetric, positive definite and well conditioned?"),
+    "passivity": ("Passivity", "is Ṁ − 2C skew, and is energy kept?"),
+    "identification": ("Identification", "can parameters be identified from the log?"),
+    "friction": ("Friction", "is there a friction model, of plausible size?"),
+    "integrator": ("Integrator and step", "is the simulation's step small enough?"),
+    "contact": ("Contact", "are friction and stiffness plausible, and do runs keep the laws of contact?"),
+    "controller": ("Controller", "is the bandwidth below the resonance, and damped?"),
+    "log": ("Log against model", "does the model explain the torques that were measured?"),
+}
+STEPS: dict[str, Step] = {name: Step(k + 1, *texts) for k, (name, texts) in enumerate(_STEPS.items())}
+
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -113,3 +143,40 @@ def rule(
 
 def _built_in(look: Look) -> bool:
     return getattr(look, "__module__", "").startswith(BUILT_IN)
+
+
+KEYS = ("rule", "where", "reason")
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """Accepts findings of a rule; `where` is a pattern as in file names (`*` by default), `reason` is required."""
+
+    rule: str
+    reason: str
+    where: str = "*"
+
+    def covers(self, rule: str, where: str) -> bool:
+        return rule == self.rule and fnmatch.fnmatchcase(where, self.where)
+
+
+def read_suppressions(path: str | os.PathLike[str]) -> tuple[Suppression, ...]:
+    """Read a file of `[[accept]]` tables with `rule`, `reason` and perhaps `where`."""
+    data = read_toml(path)
+    entries = data.get("accept", [])
+    if not isinstance(entries, list) or set(data) - {"accept"}:
+        raise DalembertError(f"{path}: expected [[accept]] tables with rule, where and reason, and nothing else")
+    return tuple(_entry(f"{path}: [[accept]] number {k + 1}", entry) for k, entry in enumerate(entries))
+
+
+def _entry(where: str, entry: object) -> Suppression:
+    if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
+        raise DalembertError(f"{where}: expected texts for rule, where and reason")
+    for key in entry:
+        if key not in KEYS:
+            raise unknown("key", key, KEYS, where)
+    if entry.get("rule") not in RULES:
+        raise unknown("rule", str(entry.get("rule")), RULES, where)
+    if not entry.get("reason", "").strip():
+        raise DalembertError(f"{where}: has no reason; say why the finding is accepted")
+    return Suppression(**entry)

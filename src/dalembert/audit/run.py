@@ -12,12 +12,11 @@ from dalembert.model import motors_of
 from dalembert.progress import each
 from dalembert.robot import Robot
 
-from . import axes, control, drives, gravity, inertia, integrator, intent, laws, logs, solidity, structure, touching  # noqa: F401  (their rules enter the list)
+from . import axes, control, drives, gravity, inertia, intent, laws, logs, solidity, structure, touching  # noqa: F401  (their rules enter the list)
 from .expectations import Expectations, read_expectations
 from .result import Audit, AuditFinding, Skipped
-from .rule import RULES, SEVERITIES, Found, NotRun, Rule
+from .rule import RULES, SEVERITIES, Found, NotRun, Rule, Suppression
 from .subject import Subject
-from .suppressions import Suppression
 
 
 def run_audit(

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.model import Joint
 
-from .naming import ARMS, LEGS, ROTORS, SPINNING, legs, mentions
+from .classes import ARMS, LEGS, ROTORS, SPINNING, legs, mentions
 from .rule import Found, demand, rule
 from .subject import Subject
 

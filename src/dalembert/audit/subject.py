@@ -14,12 +14,12 @@ from dalembert.model import Body, Model, Part, tool_frame
 from dalembert.robot import Robot
 
 from .expectations import Expectations
-from .headroom import HeadroomTable, headroom_table
+from .holding import HeadroomTable, headroom_table
 from .rule import NotRun
-from .shapes import Measured, measure
 
 if TYPE_CHECKING:
     from .logs import Motion
+    from .solidity import Measured
 
 SAMPLES = 100
 FALLS = 1e-6  # of the weight times the longest lever: smaller gravity torques are rounding errors
@@ -114,6 +114,8 @@ class Subject:
     @cached_property
     def measured(self) -> Measured:
         """Mass properties of the shapes of the links."""
+        from .solidity import measure  # which has rules, on subjects
+
         return measure(self.model)
 
     @cached_property

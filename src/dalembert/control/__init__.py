@@ -33,11 +33,10 @@ from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, ope
 from .legs import Legs, Rates, Weights, legs
 from .odometry import Sensors
 from .policies import Contract, Network, Observed, Policy, network, policy
+from .program.assembly import Support
 from .program.kinematics import InverseKinematics, inverse_kinematics
 from .program.limits import Bounded, CollisionAvoidance, JointLimit, Limit, Region
-from .program.manipulability import Manipulability
-from .program.supports import Support
-from .program.tasks import CenterOfMass, Force, Frame, Momentum, Posture, Situation, Task, Wanted
+from .program.tasks import CenterOfMass, Force, Frame, Manipulability, Momentum, Posture, Situation, Task, Wanted
 from .program.whole_body import Tick, WholeBody, whole_body
 from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
 from .safety import BODY_PARTS, BodyPart, Collision, collision

@@ -2,6 +2,8 @@
 
 After feedback linearisation ë + kd ė + kp e = 0 with kp = ω² and kd = 2 ζ ω. A loop faster than about a fifth of the
 first resonance of a joint's structure excites it; from a third on it is refused (Brogliato et al. 2007).
+
+`refuse_passive`: laws for robots with a motor at every freedom.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from dalembert.audit.classes import BANDWIDTH, CEILING, GAINS
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import motorized
+from dalembert.model import motorized, motors_of
 from dalembert.robot import Robot
 from dalembert.sizing import Sizing
 
@@ -104,3 +106,26 @@ def _resonances(where: str, robot: Robot, resonance: Any) -> np.ndarray:
             raise DalembertError(f"{where}: the sizing knows no resonance: call robot.sizing(…, stiffness=…) [N·m/rad]")
         resonances[robot.joint(row.joint).v] = row.resonance
     return resonances
+
+
+def refuse_passive(where: str, robot: Robot, instead: str) -> None:
+    """Raise if a freedom has no motor, or loops tie joints to each other; says which, and what to use instead."""
+    model, mask = robot.model, motorized(robot.model)
+    if not model.nv:
+        raise DalembertError(f"{where}: robot {robot.name!r} has no joint that moves")
+    if model.closures:
+        raise DalembertError(
+            f"{where}: robot {robot.name!r} has closed loops, whose joints do not move one by one: control its "
+            "tree, robot.without('loops'), if every joint has a motor"
+        )
+    for body in model.independent:
+        if not mask[body.v].all():
+            gives = "robot.edit().set_joint(…, motor=True) gives one"
+            why = f"is passive: {motors_of(model).because}; {gives}"
+            if body.joint.kind == "free":
+                why = "is a free base"
+            elif not body.joint.effort_limit.all():
+                why = "has an effort limit of 0; robot.edit().set_joint(…, effort_limit=…) gives one"
+            raise DalembertError(
+                f"{where}: joint {body.joint.name!r} of robot {robot.name!r} has no motor (it {why}): use {instead}"
+            )

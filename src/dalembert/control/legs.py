@@ -24,7 +24,7 @@ from dalembert.spatial import so3
 from .centroidal import Centroidal, centroidal
 from .gait import GRAVITY, Gait, ease, lift, trot
 from .odometry import Odometry, Sensors
-from .program.supports import Support
+from .program.assembly import Support
 from .program.tasks import CenterOfMass, Force, Frame, Posture
 from .program.whole_body import WholeBody, whole_body
 

@@ -11,7 +11,6 @@ from .base import BaseParameters, base_parameters
 from .checks import LogError
 from .chosen import ChosenFit
 from .delays import Delays, delays
-from .doubt import Doubt
 from .excitation import Excitation, ExcitationSettings, excitation
 from .fit import fit
 from .fitted import Fit
@@ -19,6 +18,7 @@ from .friction import FrictionSweep, JointFriction, friction_sweep
 from .gains import DriveGains, drive_gains
 from .payload import Payload, payload
 from .read import check_torques, read_log, read_motion
+from .signals import Doubt
 from .validation import Validation
 
 __all__ = [

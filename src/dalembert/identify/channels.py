@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.robot import Robot
 
 from .compression import Samples
-from .doubt import Doubt
+from .signals import Doubt
 
 ROWS = 2000  # of a log that are looked at
 UNITS = {

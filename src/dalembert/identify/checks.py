@@ -10,7 +10,7 @@ from dalembert.robot import Robot
 
 from . import channels, signals
 from .compression import Samples
-from .doubt import Doubt
+from .signals import Doubt
 
 JUMP = 8.0  # times the speed that 99 of 100 rows stay below
 STILL = 1e-3  # range [rad or m] below which a joint did not move

@@ -25,9 +25,20 @@ from dalembert.robot.settings import Keywords, shared
 
 from .base import base_of
 from .columns import columns
-from .moves import PointToPoint
 from .optimum import Information, best_motion
-from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
+from .series import (
+    FINE,
+    Family,
+    Fourier,
+    Limits,
+    Motion,
+    PointToPoint,
+    Series,
+    best_phase,
+    edge_of,
+    joint_limits,
+    quintic,
+)
 
 KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")

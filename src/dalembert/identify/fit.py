@@ -15,9 +15,9 @@ from . import channels, least_squares, physical, scales
 from .checks import LogError, doubts
 from .columns import FIELDS, INERTIAL, Columns, columns
 from .compression import Compressed, Samples, compress, triangle
-from .doubt import Doubt
 from .fitted import Fit, Log, samples_of
-from .hulls import Extent, extent, hull_bounds
+from .physical import Extent, extent, hull_bounds
+from .signals import Doubt
 
 if TYPE_CHECKING:
     from .chosen import ChosenFit

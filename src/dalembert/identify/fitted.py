@@ -7,10 +7,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from dalembert.audit.logs import Motion as Log
 from dalembert.errors import DalembertError
 from dalembert.notebook import html
 from dalembert.robot import Robot
@@ -20,34 +21,10 @@ from .base import BaseParameters, base_of, independent_columns
 from .checks import open_doubts
 from .columns import Columns
 from .compression import Compressed, Samples
-from .doubt import Doubt
+from .signals import Doubt
 from .validation import Validation, along_log
 
 CONFIDENCE = 1.96  # standard deviations of an interval that holds the truth in 95 of 100 cases
-
-
-class Log(Protocol):
-    """The part of a log that a fit needs; see `read_log`."""
-
-    @property
-    def t(self) -> np.ndarray:
-        """(T,) [s]"""
-
-    @property
-    def q(self) -> np.ndarray:
-        """(T, nq)"""
-
-    @property
-    def v(self) -> np.ndarray:
-        """(T, nv)"""
-
-    @property
-    def a(self) -> np.ndarray:
-        """(T, nv)"""
-
-    @property
-    def tau(self) -> np.ndarray | None:
-        """(T, nv) [N·m or N]"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .compression import Compressed, Samples, triangle
-from .doubt import Doubt
 from .least_squares import SEEN, column_scale, memory, nearest
+from .signals import Doubt
 
 DISAGREES = 1.3  # factor by which a scale may differ from those of the others
 SURE = 6.0  # standard deviations

@@ -1,4 +1,4 @@
-"""Periodic motions as finite Fourier series, as large as the limits allow, and the ramps from and to rest."""
+"""Families of motions, as large as the limits allow: finite Fourier series with ramps, and quintics between points."""
 
 from __future__ import annotations
 
@@ -121,7 +121,43 @@ class Fourier:
 
     def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
         """The series of theta within the limits; see `Family`."""
-        return scaled(theta, limits, self.period, shift, share)
+        n, m, period = len(theta), self.harmonics, self.period
+        w, joints = 2.0 * np.pi / period * np.arange(1, m + 1), np.arange(n)
+        amplitude = np.maximum(np.hypot(theta[:, :m], theta[:, m:]), 1e-300)
+        peaks = []
+        for order, fine in enumerate(_fine_maps(m, period)):
+            x = fine @ theta.T
+            at = np.argmax(np.abs(x), axis=0)
+            # between two instants a curve rises above both by at most h²/8 times its largest curvature
+            curvature = (period / COARSE) ** 2 / 8.0 * w ** (order + 1)
+            size = np.abs(x[at, joints]) + amplitude @ curvature
+            rise = np.tile(curvature / amplitude, 2) * theta
+            peaks.append((size, -(np.sign(x[at, joints])[:, None] * fine[at] + rise) / size[:, None]))
+        shift = np.broadcast_to(shift, n)
+        scale, slope, by_shift = _largest(peaks, limits, shift)
+        scale = share * scale
+        A, B = scale[:, None] * theta[:, :m], scale[:, None] * theta[:, m:]
+        middle = limits.center + 0.5 * (limits.upper - limits.lower) * shift
+        return Scaled(Series(middle, A, B, period), scale, slope, by_shift)
+
+
+def _largest(
+    peaks: list[tuple[np.ndarray, np.ndarray]], limits: Limits, shift: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The largest scale (n,) that limits allow, and the slopes of its logarithm in theta and in shift.
+
+    peaks: of position, velocity and acceleration at scale 1, their sizes (n,) and minus the slopes of their logarithms.
+    """
+    half, n = 0.5 * (limits.upper - limits.lower), len(shift)
+    scale, slope, by_shift = np.full(n, np.inf), np.zeros_like(peaks[0][1]), np.zeros(n)
+    allowed = (half * (1.0 - np.abs(shift)), limits.velocity, limits.acceleration)
+    for order, ((size, here), most) in enumerate(zip(peaks, allowed, strict=True)):
+        tighter = most / size < scale
+        slope = np.where(tighter[:, None], here, slope)
+        of_amplitude = 0.0 if order else -np.sign(shift) / (1.0 - np.abs(shift))  # the slope of log(1 − |shift|)
+        by_shift = np.where(tighter, of_amplitude, by_shift)
+        scale = np.where(tighter, most / size, scale)
+    return scale, slope, by_shift
 
 
 def _maps(t: np.ndarray, harmonics: int, period: float) -> list[np.ndarray]:
@@ -136,40 +172,6 @@ def _maps(t: np.ndarray, harmonics: int, period: float) -> list[np.ndarray]:
 def _fine_maps(harmonics: int, period: float) -> list[np.ndarray]:
     """The same at the instants at which extremes are sought."""
     return _maps(np.arange(COARSE) * period / COARSE, harmonics, period)
-
-
-def shift_of_amplitude(shift: np.ndarray) -> np.ndarray:
-    """The slope of log(1 − |shift|)."""
-    return np.asarray(-np.sign(shift) / (1.0 - np.abs(shift)))
-
-
-def scaled(theta: np.ndarray, limits: Limits, period: float, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
-    """The series of raw coefficients theta = [A, B] (n, 2 harmonics) within the limits; see `Family`."""
-    n, m = len(theta), theta.shape[1] // 2
-    shift = np.broadcast_to(shift, n)
-    w = 2.0 * np.pi / period * np.arange(1, m + 1)
-    amplitude = np.maximum(np.hypot(theta[:, :m], theta[:, m:]), 1e-300)
-    scale, slope = np.full(n, np.inf), np.zeros_like(theta)
-    half = 0.5 * (limits.upper - limits.lower)
-    by_shift = np.zeros(n)
-    joints = np.arange(n)
-    for order, most in ((0, half * (1.0 - np.abs(shift))), (1, limits.velocity), (2, limits.acceleration)):
-        fine = _fine_maps(m, period)[order]
-        x = fine @ theta.T
-        at = np.argmax(np.abs(x), axis=0)
-        # between two instants a curve rises above both by at most h²/8 times its largest curvature
-        curvature = (period / COARSE) ** 2 / 8.0 * w ** (order + 1)
-        above = amplitude @ curvature
-        size = np.abs(x[at, joints]) + above
-        tighter = most / size < scale
-        rise = np.tile(curvature / amplitude, 2) * theta
-        here = -(np.sign(x[at, joints])[:, None] * fine[at] + rise) / size[:, None]
-        slope = np.where(tighter[:, None], here, slope)
-        by_shift = np.where(tighter, 0.0 if order else shift_of_amplitude(shift), by_shift)
-        scale = np.where(tighter, most / size, scale)
-    scale = share * scale
-    A, B = scale[:, None] * theta[:, :m], scale[:, None] * theta[:, m:]
-    return Scaled(Series(limits.center + half * shift, A, B, period), scale, slope, by_shift)
 
 
 class Edge(NamedTuple):
@@ -222,3 +224,75 @@ def best_phase(series: Series, ramp: float, limits: Limits) -> Series:
 
 def _share(x: np.ndarray, most: np.ndarray) -> float:
     return float(np.max(x / most))
+
+
+# largest speed and acceleration of s(x) = 10 x³ − 15 x⁴ + 6 x⁵ between 0 and 1
+FASTEST, STEEPEST = 15.0 / 8.0, 10.0 / np.sqrt(3.0)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """A motion through points (k + 1, n), from one to the next in period / k seconds, at rest in each."""
+
+    points: np.ndarray
+    period: float
+
+    def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
+        """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
+        return weights(t, len(self.points) - 1, self.period)[order] @ self.points
+
+    def drawn_in(self, factor: float, shift: Any = 0.0) -> Moves:
+        """The same motion, smaller about the middle of its points, and elsewhere by shift (n,)."""
+        middle = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
+        return replace(self, points=middle + shift + factor * (self.points - middle))
+
+
+@dataclass(frozen=True)
+class PointToPoint:
+    """All motions of `moves` moves within `period` [s]; theta (n, moves + 1): the points, up to their scale."""
+
+    moves: int
+    period: float
+
+    @property
+    def size(self) -> int:
+        """Numbers per joint."""
+        return self.moves + 1
+
+    def maps(self, t: np.ndarray) -> list[np.ndarray]:
+        """dq, dv, da / dtheta: (T, size) each."""
+        return weights(t, self.moves, self.period)
+
+    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+        """The motion of theta within the limits; see `Family`."""
+        pace, joints = self.moves / self.period, np.arange(len(theta))
+        steps, peaks = np.diff(theta, axis=1), []
+        for x, gain in ((theta, 1.0), (steps, FASTEST * pace), (steps, STEEPEST * pace**2)):
+            at = np.argmax(np.abs(x), axis=1)
+            size = np.maximum(gain * np.abs(x[joints, at]), 1e-300)
+            here, sign = np.zeros_like(theta), np.sign(x[joints, at]) * gain / size
+            if x is theta:
+                here[joints, at] = -sign
+            else:
+                here[joints, at + 1], here[joints, at] = -sign, sign
+            peaks.append((size, here))
+        shift = np.broadcast_to(shift, len(theta))
+        scale, slope, by_shift = _largest(peaks, limits, shift)
+        scale = share * scale
+        middle = limits.center + 0.5 * (limits.upper - limits.lower) * shift
+        return Scaled(Moves(middle[None] + (scale[:, None] * theta).T, self.period), scale, slope, by_shift)
+
+
+def weights(t: np.ndarray, moves: int, period: float) -> list[np.ndarray]:
+    """Weights of the points (T, moves + 1) in position, velocity and acceleration at times t (T,)."""
+    length = period / moves
+    t = np.clip(np.asarray(t, float), 0.0, period)
+    move = np.minimum((t / length).astype(int), moves - 1)
+    x = t / length - move
+    share = x**3 * (10.0 + x * (6.0 * x - 15.0)), 30.0 * (x * (1.0 - x)) ** 2, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x)
+    rows, result = np.arange(len(t)), []
+    for order, s in enumerate(share):
+        w = np.zeros((len(t), moves + 1))
+        w[rows, move], w[rows, move + 1] = (1.0 - s, s) if order == 0 else (-s / length**order, s / length**order)
+        result.append(w)
+    return result

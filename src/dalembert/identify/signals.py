@@ -1,15 +1,35 @@
-"""Faults that a torque shows by itself: missing, silent, dropped, frozen, saturated, coarse."""
+"""Doubts about logs, and those that a torque raises by itself: missing, silent, dropped, frozen, saturated, coarse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.robot import Robot
 
 from .compression import Samples
-from .doubt import Doubt
+
+
+class Doubt(NamedTuple):
+    """Something odd about a log. joint: "" for the whole log.
+
+    serious: whether a fit makes no sense, and is refused; opens: whether the joint's verdict stays open, so that it
+    does not pass; beside_file: whether only the file's model speaks for it, which other joints may refute.
+    """
+
+    joint: str
+    what: str
+    cure: str
+    serious: bool = True
+    opens: bool = True
+    beside_file: bool = False
+
+    def __str__(self) -> str:
+        where = f"joint {self.joint!r}: " if self.joint else ""
+        return f"{where}{self.what}; {self.cure}"
+
 
 FEWEST = 20  # torques from which something can be told
 DROPPED = 0.005  # share of torques that are exactly 0

@@ -21,6 +21,7 @@ LISTED = 3  # joints named in a note
 FINER = 20  # instants around a peak for the second look
 RATES = ("velocity", "acceleration", "deceleration", "jerk")
 EFFORTS = {"torque": "torque", "continuous": "continuous torque"}  # in words
+RMS = "RMS torque"
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "deceleration": "/s²", "jerk": "/s³"}
 
 
@@ -127,8 +128,11 @@ def check(
         if mover.model.closures:
             notes.append("torques are not checked: the robot has loops")
         else:
-            violations += _torques(motion, mover, limits["torque"], names, units)
-            violations += _heating(motion, mover, limits["continuous"], names, units)
+            peaks = _peaks(motion, lambda t: mover.inverse_dynamics(*motion.at(t)))
+            violations += _beyond("torque", *peaks, limits["torque"], names, units)
+            if np.isfinite(limits["continuous"]).any():
+                always = np.full(motion.nv, motion.duration)
+                violations += _beyond(RMS, _heating(motion, mover), always, limits["continuous"], names, units)
             notes.append(f"torques are computed at {INSTANTS} instants, and finer about their peaks")
     return Check(tuple(violations), tuple(notes), tuple(_checked(motion, mover, limits)))
 
@@ -195,13 +199,13 @@ def positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tuple
             coordinate, freedom = body.q.start + i, body.v.start + k
             low, high = robot.limits.lower[coordinate], robot.limits.upper[coordinate]
             slack = SLACK * max(1.0, abs(low) if np.isfinite(low) else 0.0, abs(high) if np.isfinite(high) else 0.0)
-            unit = units[freedom]
-            if extremes.least[freedom] < low - slack:
-                value, time = extremes.least[freedom], extremes.least_time[freedom]
-                violations.append(Violation("position", names[freedom], float(time), float(value), float(low), unit))
-            if extremes.greatest[freedom] > high + slack:
-                value, time = extremes.greatest[freedom], extremes.greatest_time[freedom]
-                violations.append(Violation("position", names[freedom], float(time), float(value), float(high), unit))
+            for sign, value, time, bound in (
+                (-1.0, extremes.least, extremes.least_time, low),
+                (1.0, extremes.greatest, extremes.greatest_time, high),
+            ):
+                if sign * (value[freedom] - bound) > slack:
+                    when, x, limit = float(time[freedom]), float(value[freedom]), float(bound)
+                    violations.append(Violation("position", names[freedom], when, x, limit, units[freedom]))
     return violations
 
 
@@ -223,12 +227,16 @@ def _rates(
 def _beyond(
     what: str, value: np.ndarray, time: np.ndarray, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
 ) -> list[Violation]:
-    """The freedoms whose peak (nv,) exceeds its limit (nv,)."""
-    return [
-        Violation(what, names[k], float(time[k]), float(value[k]), float(np.copysign(limit[k], value[k])), unit)
-        for k, unit in enumerate(f"{u}{UNITS[what]}" if u else "" for u in units)
-        if abs(value[k]) > limit[k] * (1.0 + SLACK)
-    ]
+    """The freedoms whose peak (nv,) exceeds its limit (nv,); units: of positions, from which follow those of `what`."""
+    efforts, violations = what in ("torque", RMS), []
+    for k in np.flatnonzero(np.abs(value) > limit * (1.0 + SLACK)):
+        word, unit = what, f"{units[k]}{UNITS.get(what, '')}" if units[k] else ""
+        if efforts:
+            turns = units[k] == "rad"
+            word, unit = what if turns else what.replace("torque", "force"), "N·m" if turns else "N"
+        bound = float(np.copysign(limit[k], value[k]))
+        violations.append(Violation(word, names[k], float(time[k]), float(value[k]), bound, unit))
+    return violations
 
 
 def _jumps(
@@ -245,33 +253,10 @@ def _jumps(
     ]
 
 
-def _torques(
-    motion: Motion, robot: Robot, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
-) -> list[Violation]:
-    value, time = _peaks(motion, lambda t: robot.inverse_dynamics(*motion.at(t)))
-    return [
-        Violation("torque" if units[k] == "rad" else "force", names[k], float(time[k]), float(value[k]),
-                  float(np.copysign(limit[k], value[k])), "N·m" if units[k] == "rad" else "N")
-        for k in range(len(limit))
-        if abs(value[k]) > limit[k] * (1.0 + SLACK)
-    ]  # fmt: skip
-
-
-def _heating(
-    motion: Motion, robot: Robot, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
-) -> list[Violation]:
-    """Joints whose RMS torque over the motion is more than their motors may give for ever."""
-    if not np.isfinite(limit).any():
-        return []
+def _heating(motion: Motion, robot: Robot) -> np.ndarray:
+    """RMS torque (nv,) over the motion, which motors give for ever where it is repeated."""
     tau = robot.inverse_dynamics(*motion.at(np.linspace(0.0, motion.duration, INSTANTS + 1)))
-    squares = 0.5 * (tau[1:] ** 2 + tau[:-1] ** 2)
-    rms = np.sqrt(squares.mean(axis=0))
-    return [
-        Violation("RMS torque" if units[k] == "rad" else "RMS force", names[k], motion.duration, float(rms[k]),
-                  float(limit[k]), "N·m" if units[k] == "rad" else "N")
-        for k in range(len(limit))
-        if rms[k] > limit[k] * (1.0 + SLACK)
-    ]  # fmt: skip
+    return np.sqrt((0.5 * (tau[1:] ** 2 + tau[:-1] ** 2)).mean(axis=0))
 
 
 def _peaks(motion: Motion, function: Any) -> tuple[np.ndarray, np.ndarray]:

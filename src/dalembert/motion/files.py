@@ -12,9 +12,9 @@ from dalembert.logs import Trajectory, read_trajectory
 from dalembert.robot import Robot
 
 from .manifold import chart_rates
-from .motion import PolynomialMotion
+from .motion import PolynomialMotion, on_manifold
 from .points import configurations, rising
-from .polynomials import Polynomials, hermite
+from .polynomials import hermite
 
 
 def load(path: str | os.PathLike[str], robot: Robot, **options: Any) -> PolynomialMotion:
@@ -39,10 +39,8 @@ def from_samples(samples: Trajectory, robot: Robot) -> PolynomialMotion:
         rate, bend = chart_rates(robot, step, samples.v[1:], samples.a[1:])
     first = np.stack([np.zeros_like(step), samples.v[:-1] * h, samples.a[:-1] * h**2], axis=1)
     coefficients = hermite(first, np.stack([step, rate * h, bend * h**2], axis=1))
-    anchors = q[:-1].copy()
+    lines = coefficients.copy()
     for body in robot.model.independent:
         if body.joint.flat:
-            coefficients[:, 0, body.v] = q[:-1, body.q]
-            anchors[:, body.q] = 0.0
-    title = samples.title or "samples"
-    return PolynomialMotion(Polynomials(t, coefficients), robot, None if robot.model.flat else anchors, title)
+            lines[:, 0, body.v] = q[:-1, body.q]
+    return on_manifold(robot, t, q[:-1], lines, coefficients, samples.title or "samples")

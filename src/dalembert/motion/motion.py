@@ -224,3 +224,20 @@ class PolynomialMotion(Motion):
             raise DalembertError(f"slower: factor is {factor!r}, expected a number above 0")
         stretched = Polynomials(self.curves.times * float(factor), self.curves.coefficients)
         return PolynomialMotion(stretched, self.robot, self.anchors, self.title)
+
+
+def on_manifold(
+    robot: Robot, times: np.ndarray, points: np.ndarray, curves: np.ndarray, charts: np.ndarray, title: str
+) -> PolynomialMotion:
+    """A motion whose joints with quaternions move by `charts` (K, d, nv) about points (K, nq), the others by `curves`.
+
+    Both are coefficients of pieces between times (K + 1,); those of joints without quaternions are coordinates.
+    """
+    degree = max(curves.shape[1], charts.shape[1])
+    curves, coefficients = (np.pad(x, ((0, 0), (0, degree - x.shape[1]), (0, 0))) for x in (curves, charts))
+    anchors = points.copy()
+    for body in robot.model.independent:
+        if body.joint.flat:
+            coefficients[:, :, body.v] = curves[:, :, body.v]
+            anchors[:, body.q] = 0.0
+    return PolynomialMotion(Polynomials(times, coefficients), robot, None if robot.model.flat else anchors, title)

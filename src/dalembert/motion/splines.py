@@ -16,7 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .manifold import chart_rates
-from .motion import PolynomialMotion
+from .motion import PolynomialMotion, on_manifold
 from .points import configurations, freedom_names, positive, rising
 from .polynomials import Polynomials, hermite
 
@@ -77,13 +77,8 @@ def straight(where: str, points: np.ndarray, t: np.ndarray, robot: Robot | None)
             Polynomials(t, np.stack([points[:-1], np.diff(points, axis=0)], axis=1)), robot, title=where
         )
     path = _unrolled(points, robot)
-    steps, anchors = np.stack([path[:-1], np.diff(path, axis=0)], axis=1), points[:-1].copy()
-    for body in robot.model.independent:
-        if body.joint.flat:
-            anchors[:, body.q] = 0.0
-        else:
-            steps[:, 0, body.v] = 0.0
-    return PolynomialMotion(Polynomials(t, steps), robot, anchors, where)
+    lines = np.stack([path[:-1], np.diff(path, axis=0)], axis=1)
+    return on_manifold(robot, t, points[:-1], lines, lines * [[0.0], [1.0]], where)
 
 
 def _waypoints(
@@ -256,17 +251,7 @@ def _on_manifold(where: str, points: np.ndarray, unrolled: Polynomials, robot: R
     rate, bend = chart_rates(robot, step, v[1:], a[1:])
     first = np.stack([np.zeros_like(step), v[:-1] * h, a[:-1] * h**2], axis=1)
     curves = hermite(first, np.stack([step, rate * h, bend * h**2], axis=1))
-    degree = max(curves.shape[1], unrolled.coefficients.shape[1])
-    curves, coefficients = (
-        np.pad(x, ((0, 0), (0, degree - x.shape[1]), (0, 0))) for x in (curves, unrolled.coefficients)
-    )
-    anchors = points[:-1].copy()
-    for body in robot.model.independent:
-        if body.joint.flat:
-            anchors[:, body.q] = 0.0
-        else:
-            coefficients[:, :, body.v] = curves[:, :, body.v]
-    return PolynomialMotion(Polynomials(unrolled.times, coefficients), robot, anchors, where)
+    return on_manifold(robot, unrolled.times, points[:-1], unrolled.coefficients, curves, where)
 
 
 def _best_times(t: np.ndarray, path: np.ndarray) -> np.ndarray:

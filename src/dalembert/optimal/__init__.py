@@ -1,8 +1,8 @@
 """Optimal control: motions that cost least, from costs written in Python, and laws that plan as they go.
 
 In: a `Robot`, costs as functions. Out: a `Plan`, or a law that recedes. Read in this order: `problem`, what people
-call; `stage` and `traced_node`, one node with its derivatives; `solver` and `quadratic`, the iterations; `interior`,
-inequalities; `receding` and `horizon`, one compiled call per tick.
+call; `stage` and `traced_node`, one node with its derivatives; `solver` and `quadratic`, the iterations; `search`,
+which steps are taken, with inequalities; `receding` and `horizon`, one compiled call per tick.
 """
 
 from .functions import NonlinearProgram

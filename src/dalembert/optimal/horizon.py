@@ -20,9 +20,8 @@ from dalembert.compiler.graph import trace
 from dalembert.dynamics import algorithms
 from dalembert.errors import DalembertError
 
-from .rows import rows_of
 from .solver import Solver
-from .terms import UserFunction
+from .terms import UserFunction, rows_of
 
 if TYPE_CHECKING:
     from .problem import Problem

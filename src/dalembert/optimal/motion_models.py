@@ -22,6 +22,7 @@ from dalembert.sim.elements.base import Situation
 from dalembert.sim.elements.contact import CompliantContact
 
 from .contacts import Contacts
+from .settings import ProblemSettings
 
 INTEGRATORS = ("semi-implicit", "midpoint", "rk4")
 LOOP_DECAY = 50.0  # [1/s]: how fast what opens a loop dies out
@@ -54,18 +55,14 @@ class Motion:
 
     @staticmethod
     def of(
-        robot: Robot,
-        step: float,
-        integrator: str,
-        names: Sequence[str] | None,
-        actuation: Actuation | None,
-        controls: int | None,
-        contacts: Contacts | None = None,
-        constants: int = 0,
-        has_free_steps: bool = False,
-        ground: CompliantContact | None = None,
-    ) -> Motion:
-        """The motion of a robot; see `optimal_control` for the arguments."""
+        robot: Robot, step: float, chosen: ProblemSettings, contacts: Contacts | None, constants: int,
+        has_free_steps: bool, ground: CompliantContact | None,
+    ) -> Motion:  # fmt: skip
+        """The motion of a robot; see `optimal_control` for what is chosen."""
+        integrator, names, actuation, controls = (
+            chosen.integrator, chosen.motors, chosen.actuation, chosen.control_count,
+        )  # fmt: skip
+        rest = contacts, constants, has_free_steps, ground
         if integrator not in INTEGRATORS:
             raise unknown("integrator", integrator, INTEGRATORS, "optimal_control")
         if robot.model.closures and contacts is not None:
@@ -85,10 +82,7 @@ class Motion:
         if actuation is not None:
             if names is not None:
                 raise DalembertError("optimal_control: motors= and actuation= both say what u is: give one of them")
-            count = int(controls or 0)
-            return Motion(
-                robot, step, integrator, False, (), actuation, count, contacts, constants, has_free_steps, ground
-            )
+            return Motion(robot, step, integrator, False, (), actuation, int(controls or 0), *rest)
         driven = tuple(motors(robot, names))
         if not driven:
             raise DalembertError(
@@ -97,10 +91,7 @@ class Motion:
             )
         everywhere = driven == tuple(range(robot.nv)) and not robot.model.closures and ground is None
         by_acceleration = everywhere and integrator == "semi-implicit" and contacts is None
-        count = len(driven)
-        return Motion(
-            robot, step, integrator, by_acceleration, driven, None, count, contacts, constants, has_free_steps, ground
-        )
+        return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven), *rest)
 
     @property
     def is_linear(self) -> bool:

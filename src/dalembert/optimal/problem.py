@@ -27,9 +27,10 @@ from .arguments import Arguments
 from .constants import START, Constants
 from .contacts import Contacts
 from .limits import control_names, limit_constraint, ranges
-from .motion_models import Actuation, Motion
+from .motion_models import Motion
 from .plan import Plan
 from .receding import Receding
+from .settings import ProblemSettings
 from .solver import Solver
 from .stage import Node
 from .terms import Constraint, UserFunction, Weighed
@@ -60,53 +61,30 @@ class Problem:
         terminal: Callable[..., Any] | None,
         step: float | Callable[..., Any],
         nodes: int,
-        limits: Sequence[str] | Mapping[str, Any],
-        constraints: Callable[..., Any] | None,
-        terminal_constraints: Callable[..., Any] | None,
-        motors: Sequence[str] | None,
-        actuation: Actuation | None,
-        controls: int | None,
-        integrator: str,
-        curvature: str,
-        contacts: Any,
-        contact_decay: float,
-        impact: Callable[..., Any] | None,
-        unknowns: Sequence[str],
-        free_start: bool,
-        contact: Contact | None,
+        chosen: ProblemSettings,
         parameters: Mapping[str, int],
     ) -> None:
-        self.robot, self.motors = robot, motors_of(robot.model, motors if actuation is None else ())
+        self.robot, motors = robot, chosen.motors
+        self.motors = motors_of(robot.model, motors if chosen.actuation is None else ())
         self.nodes = whole_number("optimal_control: nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
-        self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
+        self.constants = Constants.of(robot.model, chosen.unknowns, chosen.free_start, self.parameters)
         self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
         self.step = np.nan if callable(step) else _positive("step", step, "a time [s]", LONGEST_STEP)
-        touching = Contacts.of(robot, contacts, contact_decay)
-        varies = self._step is not None
-        self.motion = Motion.of(
-            robot,
-            self.step,
-            integrator,
-            motors,
-            actuation,
-            controls,
-            touching,
-            self.constants.count,
-            varies,
-            _ground(robot, contact),
-        )
+        touching, ground = Contacts.of(robot, chosen.contacts, chosen.contact_decay), _ground(robot, chosen.contact)
+        free_steps = self._step is not None
+        self.motion = Motion.of(robot, self.step, chosen, touching, self.constants.count, free_steps, ground)
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
-        elif impact is not None:
+        elif chosen.impact is not None:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.arguments = Arguments(robot, self.nodes, self.parameters, self.constants.unknowns)
         self.layout: StageLayout = self.motion.layout
-        self.exact = _exact(curvature, self.motion)
+        self.exact = _exact(chosen.curvature, self.motion)
         small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
-        self.bends = curvature == "auto" and small
-        self._take(running, terminal, constraints, terminal_constraints, impact)
-        self.ranges = ranges(self.motion, limits)
+        self.bends = chosen.curvature == "auto" and small
+        self._take(running, terminal, chosen)
+        self.ranges = ranges(self.motion, chosen.limits)
         self._limits = {name: limit_constraint(self.motion, name, *both) for name, both in self.ranges.items()}
         self.node, self.end = Node(self, is_end=False), Node(self, is_end=True)
         if not self.node.names and not self.end.names:
@@ -114,15 +92,19 @@ class Problem:
         self._idle: list[Solver] = []
         self._lock = threading.Lock()
 
-    def _take(self, running: Any, terminal: Any, constraints: Any, terminal_constraints: Any, impact: Any) -> None:
+    def _take(self, running: Any, terminal: Any, chosen: ProblemSettings) -> None:
         """Keep the user's functions, each with the arguments that it may ask for."""
         state = ("q", "v", *(START if self.constants.with_start else ()))
         with_u = (*state, "u") if self.motion.contacts is None else (*state, "u", "force")
+
+        def optional(role: str, function: Any, arguments: Sequence[str]) -> UserFunction | None:
+            return None if function is None else UserFunction(role, function, arguments, self.parameters)
+
         self._running = UserFunction("running", running, with_u, self.parameters)
-        self._terminal = _optional("terminal", terminal, state, self.parameters)
-        self._constraints = _optional("constraints", constraints, with_u, self.parameters)
-        self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
-        self._impact = _optional("impact", impact, (*state, "force"), self.parameters)
+        self._terminal = optional("terminal", terminal, state)
+        self._constraints = optional("constraints", chosen.constraints, with_u)
+        self._terminal_constraints = optional("terminal_constraints", chosen.terminal_constraints, state)
+        self._impact = optional("impact", chosen.impact, (*state, "force"))
         given = (self._running, self._terminal, self._constraints, self._terminal_constraints, self._impact, self._step)
         self.users = Users(self, [function for function in given if function is not None])
 
@@ -350,10 +332,6 @@ def _ground(robot: Robot, contact: Any) -> CompliantContact | None:
             "has no slopes, its phases are given by contacts="
         )
     return CompliantContact(contact, candidates(robot.model, contact))
-
-
-def _optional(role: str, function: Any, arguments: Sequence[str], sizes: Mapping[str, int]) -> UserFunction | None:
-    return None if function is None else UserFunction(role, function, arguments, sizes)
 
 
 def _exact(curvature: str, motion: Motion) -> bool:

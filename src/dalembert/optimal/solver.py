@@ -18,10 +18,9 @@ from dalembert.errors import DalembertError
 
 from .beginning import begin
 from .diagnosis import overshooting, slope_complaint
-from .interior import InteriorPoint
 from .memory import Memory
 from .plan import Plan
-from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, SLOW, FilterSearch, Merit
+from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, SLOW, FilterSearch, InteriorPoint, Merit
 from .stage import MEASURES
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from dalembert.dynamics import algorithms
 from dalembert.linear import sparse_product
 
 from .quadratic import Quadratic, Slopes, sum_of
-from .rows import Rows, rows_of
-from .terms import Residual, Smooth, depends
+from .terms import Residual, Rows, Smooth, depends, rows_of
 from .traced_node import Point, TracedNode
 
 MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")  # then the costs by name, see Problem.costs

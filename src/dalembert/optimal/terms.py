@@ -1,4 +1,4 @@
-"""The user's functions, which return costs and constraints by name, called on traced values and checked."""
+"""The user's functions: costs and constraints by name, called on traced values and checked; constraints as rows."""
 
 from __future__ import annotations
 
@@ -221,3 +221,56 @@ def constraints_of(function: UserFunction | None, values: Mapping[str, Any]) -> 
         upper = np.zeros(len(value)) if is_equal else np.full(len(value), np.inf)
         rows.append(Constraint(names, value, np.zeros(len(value)), upper))
     return rows
+
+
+INSIDE = 0.1  # of a limit, or of 1: starts on limits take as many iterations as those inside; with 0.01, more
+
+
+class Row(NamedTuple):
+    """A constraint c = sign · value + offset: c ≥ 0, or c = 0. expression: which value; state: without the control."""
+
+    name: str
+    expression: int
+    sign: float
+    offset: float
+    is_equality: bool
+
+    @property
+    def size(self) -> float:
+        """The limit, or 1 where that is less: what violations are compared with."""
+        return max(1.0, abs(self.offset))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The constraints of a node. alone: whether a row depends on the state alone."""
+
+    rows: tuple[Row, ...]
+    alone: tuple[bool, ...]
+
+    @property
+    def equalities(self) -> np.ndarray:
+        return np.array([row.is_equality for row in self.rows], bool)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """A distance from the constraint that counts as well inside: no slack begins below."""
+        return np.array([INSIDE * row.size for row in self.rows])
+
+
+def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:
+    """Rows, and the expressions that they are about."""
+    rows: list[Row] = []
+    values: list[Any] = []
+    for each in constraints:
+        for name, value, lower, upper in zip(each.names, each.value, each.lower, each.upper, strict=True):
+            k = len(values)
+            values.append(value)
+            if lower == upper:
+                rows.append(Row(name, k, 1.0, -float(lower), True))
+                continue
+            if np.isfinite(upper):
+                rows.append(Row(name, k, -1.0, float(upper), False))
+            if np.isfinite(lower):
+                rows.append(Row(name, k, 1.0, -float(lower), False))
+    return rows, np.array(values, object)

@@ -15,8 +15,7 @@ from .constants import Constants
 from .contacts import Solution
 from .motion_models import Motion
 from .quadratic import Slopes
-from .rows import rows_of
-from .terms import Constraint, Residual, Smooth, Weighed
+from .terms import Constraint, Residual, Smooth, Weighed, rows_of
 
 
 class Point(NamedTuple):

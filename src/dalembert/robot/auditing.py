@@ -49,7 +49,7 @@ def check_inertia(robot: Robot, *, tolerance: float = 0.3) -> tuple[Finding, ...
     A uniform solid of the link's shapes and mass is compared: density, centre of mass within the shapes, principal
     moments within `tolerance` of the solid's. Each warning names the slip that would explain it.
     """
-    from dalembert.audit.shapes import check_inertia
+    from dalembert.audit.solidity import check_inertia
 
     return check_inertia(robot.model, tolerance=tolerance)
 

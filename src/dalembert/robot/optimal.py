@@ -73,27 +73,11 @@ def optimal_control(
     follow its springs and its friction: choose both soft. settings: an `optimal.ProblemSettings` with values for
     keywords that are not given.
     """
-    from dalembert.optimal import Problem
+    from dalembert.optimal import Problem, ProblemSettings
 
-    return Problem(
-        robot,
-        running,
-        terminal,
-        step,
-        nodes,
-        limits,
-        constraints,
-        terminal_constraints,
-        motors,
-        actuation,
-        control_count,
-        integrator,
-        curvature,
-        contacts,
-        contact_decay,
-        impact,
-        unknowns,
-        free_start,
-        contact,
-        parameters,
-    )
+    chosen = ProblemSettings(
+        limits=limits, constraints=constraints, terminal_constraints=terminal_constraints, motors=motors,
+        actuation=actuation, control_count=control_count, integrator=integrator, curvature=curvature, contacts=contacts,
+        contact_decay=contact_decay, impact=impact, unknowns=unknowns, free_start=free_start, contact=contact,
+    )  # fmt: skip
+    return Problem(robot, running, terminal, step, nodes, chosen, parameters)

@@ -1,12 +1,11 @@
 """Sizing: what motions and gravity require of motors and gears, and which ones of a catalogue suffice.
 
 In: a `Robot`, motions. Out: torques, speeds and powers of each motor, and drives that give them. Read in this order:
-`demand`, `motion`, `drives`, `choice`; `sizing`, all of it together.
+`demand`, `motion`, `drives`; `sizing`, all of it together.
 """
 
-from .choice import Drive, choose, drive
 from .demand import Course, Demand
-from .drives import Catalogue, Gear, Motor, read_catalogue
+from .drives import Catalogue, Drive, Gear, Motor, choose, drive, read_catalogue
 from .motion import Efforts, efforts, standard_motion
 from .sizing import Sizing, size
 

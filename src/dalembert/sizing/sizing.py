@@ -20,9 +20,8 @@ from dalembert.motion import Motion
 from dalembert.notebook import html
 from dalembert.robot import Robot
 
-from .choice import Drive, choose
 from .demand import Course, Demand, PoseHeadroom, demands, pose_headroom
-from .drives import Catalogue, read_catalogue
+from .drives import Catalogue, Drive, choose, read_catalogue
 from .motion import efforts, standard_motion
 
 MARGIN = 1.3  # for payload variance, model error and friction

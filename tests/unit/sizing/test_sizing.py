@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, cli, load
-from dalembert.audit.headroom import headroom_table
+from dalembert.audit.holding import headroom_table
 from dalembert.logs import Trajectory
 from dalembert.motion import quintic
 from dalembert.sizing import Catalogue, Gear, Motor, drive, efforts, read_catalogue, standard_motion

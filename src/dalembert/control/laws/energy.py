@@ -84,14 +84,14 @@ def energy_shaping(
     if not isinstance(hold, LinearQuadratic):
         raise DalembertError(f"energy_shaping: hold is {type(hold).__name__}, expected the result of control.lqr")
     gains = {"energy": 1.0, "position": frequency**2, "damping": 2.0 * damping_ratio * frequency}
-    law = EnergyShaping(robot, hold, gains, _linear_region(hold) if region is None else float(region))
+    law = EnergyShaping(
+        robot,
+        hold,
+        gains,
+        float(LINEAR**2 * np.diag(hold.P)[: hold.robot.nv].min()) if region is None else float(region),
+    )
     law.gains["energy"] = _strong(law) if energy is None else float(energy)
     return law
-
-
-def _linear_region(hold: LinearQuadratic) -> float:
-    """The least cost xᵀPx of one joint that is LINEAR away, all else in place."""
-    return float(LINEAR**2 * np.diag(hold.P)[: hold.robot.nv].min())
 
 
 def _strong(law: EnergyShaping) -> float:

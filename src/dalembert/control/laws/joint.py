@@ -20,8 +20,7 @@ import numpy as np
 from dalembert.errors import DalembertError, renamed
 from dalembert.robot import Robot
 
-from ..actuation import refuse_passive
-from ..gains import gains
+from ..gains import gains, refuse_passive
 from ..reference import deviation, reference
 from .law import Law, setting_or
 

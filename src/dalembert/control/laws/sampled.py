@@ -12,8 +12,7 @@ from dalembert.math import floor, where
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
 
-from ..actuation import refuse_passive
-from ..gains import gains, per_freedom
+from ..gains import gains, per_freedom, refuse_passive
 from ..reference import deviation, reference
 from .joint import WHOLE_BODY
 from .law import setting_or, within_effort

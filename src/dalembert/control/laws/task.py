@@ -24,8 +24,7 @@ from dalembert.model import tool_frame
 from dalembert.robot import Robot
 from dalembert.spatial import se3, so3
 
-from ..actuation import refuse_passive
-from ..gains import Gains, gains
+from ..gains import Gains, gains, refuse_passive
 from ..reference import Reference, deviation, reference
 from .joint import WHOLE_BODY
 from .law import Law

@@ -16,10 +16,9 @@ from dalembert.robot import Robot
 from dalembert.sim.system.unsolved import note
 
 from ..laws.law import Law
-from .assembly import Program, Settings, assembled
+from .assembly import Program, Settings, Support, assembled
 from .limits import Limit, check_limits
 from .solution import SOLVERS, Solved, solve_levels, solve_with
-from .supports import Support
 from .tasks import Force, Situation, Task, check_goal
 
 NAME = "whole_body"  # in logs of runs
