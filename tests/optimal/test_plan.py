@@ -108,3 +108,23 @@ def test_command(tmp_path, capsys):
 def test_bad_commands(arguments, words, capsys):
     assert cli.main(["plan", "2r", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_joints_that_do_not_move_the_tool_are_held(tmp_path, capsys):
+    """Of an arm beside a head: the plan is that of the arm, the file has all joints, the head where it was."""
+    builder = dalembert.ModelBuilder("torso")
+    link = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": np.eye(3) * 0.01, "axis": (0, 1, 0), "effort_limit": 50.0}
+    builder.add_body("head", parent="world", joint="revolute", joint_name="nod", **link)
+    builder.add_body("upper", parent="world", joint="revolute", joint_name="shoulder", **link)
+    builder.add_body("lower", parent="upper", joint="revolute", joint_name="elbow", xyz=(0.4, 0, 0), **link)
+    builder.add_frame("tool", body="lower", xyz=(0.4, 0, 0))
+    builder.build().save(tmp_path / "torso.urdf")
+    arguments = ["plan", str(tmp_path / "torso.urdf"), "--goal", "0.5,0,-0.3", "--frame", "tool", "--nodes", "40"]
+    arguments += ["--start", "0.3,0.2,0.4", "--limits", "torque", "--out", str(tmp_path / "plan.csv"), "--json"]
+    assert cli.main(arguments) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["held"] == ["nod"] and [row["joint"] for row in content["joints"]] == ["shoulder", "elbow"]
+    robot = dalembert.load(tmp_path / "torso.urdf")
+    written = dalembert.read_trajectory(tmp_path / "plan.csv", robot)
+    assert np.allclose(written.q[:, 0], 0.3) and np.allclose(written.tau[:, 0], robot.gravity([0.3, 0, 0])[0])
+    assert np.linalg.norm(robot.pose(written.q[-1], "tool")[:3, 3] - [0.5, 0, -0.3]) < 0.01

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.logs import Trajectory, write_trajectory
 from dalembert.model.tool import tool_frame
 from dalembert.robot import Robot
 from dalembert.tables import FORMATS
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from dalembert.optimal import Plan
 
 REACHED = 0.01  # [m] from the goal: what counts as there
+LISTED = 6  # joints named in a line
 
 
 def run(
@@ -56,6 +58,8 @@ def run(
 ) -> int:
     """Plan the motion of least effort that brings the tool from rest to rest at a place, within the robot's limits.
 
+    Joints that do not move the tool are held where they start.
+
     Exits with 1 if it did not converge, or ends more than 1 cm from the goal.
 
     Example: `dalembert plan ur5 --goal 0.4,0.3,0.5 --out plan.csv`
@@ -66,20 +70,27 @@ def run(
     tool = tool_frame(arm.model, frame).name
     begin = arm.home().q if start is None else numbers_of("--start", start, arm.nq)
     place = numbers_of("--goal", goal, 3)
-    plan = reach(arm, tool, begin, place, duration, nodes, [x.strip() for x in limits.split(",") if x.strip()])
+    held = idle_joints(arm, tool)
+    mover = arm.edit().lock({name: begin[arm.joint(name).q] for name in held}).done() if held else arm
+    moving = np.isin(arm.model.coordinate_names, mover.model.coordinate_names)
+    chosen = [x.strip() for x in limits.split(",") if x.strip()]
+    plan = reach(mover, tool, begin[moving], place, duration, nodes, chosen)
     if out is not None:
-        plan.save(out)
+        write_trajectory(out, arm, _whole(plan, arm, begin, moving))
     if plot is not None:
         plan.plot().savefig(plot)
-    missed = float(np.linalg.norm(arm.pose(plan.q[-1], tool)[:3, 3] - place))
+    missed = float(np.linalg.norm(mover.pose(plan.q[-1], tool)[:3, 3] - place))
     done = plan.converged and missed <= REACHED
     if as_json:
-        print_json(_record(plan, tool, missed))
+        print_json(_record(plan, tool, missed) | {"held": held})
         return 0 if done else 1
     screen = console()
     screen.print(plan.summary(), markup=False)
     advice = "" if missed <= REACHED else ": it is out of reach from there, or needs another --start or --duration"
     screen.print(f"the tool, frame '{tool}', ends {missed:.3g} m from the goal{advice}", markup=False)
+    if held:
+        listed = ", ".join(held[:LISTED]) + (f" and {len(held) - LISTED} more" if len(held) > LISTED else "")
+        screen.print(f"held, as they do not move the tool: {listed}", markup=False, soft_wrap=True)
     heads = ["joint", "from", "to", "peak speed", "peak torque"]
     title = f"{arm.name}: {duration:g} s in {nodes} steps; rad and N·m (m and N for slides)"
     screen.print(table(title, heads, [list(row.values()) for row in rows(plan)], 4))
@@ -102,6 +113,31 @@ def _record(plan: Plan, tool: str, missed: float) -> dict[str, Any]:
         "costs": plan.costs,
         "joints": rows(plan),
     }
+
+
+def idle_joints(robot: Robot, frame: str) -> list[str]:
+    """Joints that do not move a frame, and whose motion is no part of a plan for it; none of a robot with loops."""
+    if robot.model.closures or robot.model.floating:
+        return []
+    J = robot.jacobian(robot.random(np.random.default_rng(0), 20), frame)
+    moves = np.abs(J).max(axis=(0, 1), initial=0.0) > 0.0
+    bodies = [body for body in robot.model.independent if body.joint.nv]
+    return [body.joint.name for body in bodies if not moves[body.v].any()] if moves.any() else []
+
+
+def _whole(plan: Plan, robot: Robot, start: np.ndarray, moving: np.ndarray) -> Trajectory:
+    """The plan with the joints that are held, and the efforts that hold them."""
+    part = plan.trajectory
+    if moving.all():
+        return part
+    q = np.repeat(start[None], len(part.t), axis=0)
+    q[:, moving] = part.q
+    freedoms = np.isin(robot.model.freedom_names, plan.problem.robot.model.freedom_names)
+    v, a = np.zeros((2, len(part.t), robot.nv))
+    v[:, freedoms], a[:, freedoms] = part.v, part.a
+    tau = robot.inverse_dynamics(q, v, a)
+    tau[:, freedoms] = part.tau
+    return Trajectory(part.t, q, v, a, tau)
 
 
 def reach(
