@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dalembert import cli, load, load_run
-from dalembert.cli import demonstration as demo
+from dalembert.cli import demo
 from dalembert.model.bundled import path
 from tolerances import COMPUTED, INTEGRATED, ITERATED, REACHED, ROUGH_SLOPE, TIGHT_RUN
 

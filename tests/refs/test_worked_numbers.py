@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, Robot, load
-from dalembert.cli.demonstration import MOVE, quintic
+from dalembert.cli.demo import MOVE, quintic
 from refs.printed import assert_decimals
 from tolerances import ITERATED, RECURSION, ROUNDING, assert_close
 

@@ -2,8 +2,8 @@
 
 In: words of a shell. Out: text, or JSON for machines, and an exit code.
 
-Read `program` first: the list of commands and what becomes of errors; then one file per command. `terminal` and
-`common` serve all of them. `demonstration` is what `dalembert demo` shows, `benchmark` what `dalembert bench` measures.
+Read `program` first: the list of commands and what becomes of errors; then the commands, those of one idea in one file.
+`terminal` and `common` serve all of them, with the options that several share; `benchmark` is behind `dalembert bench`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`dalembert audit`: is this model to be trusted?"""
+"""`dalembert audit`, `expect` and `diagnose`: is this model to be trusted, and what explains a symptom?"""
 
 from __future__ import annotations
 
@@ -12,32 +12,28 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from dalembert.audit import Audit, Headroom, load_rules, read_suppressions
-from dalembert.errors import LISTED, unknown
+from dalembert.audit import Audit, Headroom, expectations_of, load_rules, read_suppressions, write_expectations
+from dalembert.audit.diagnose import diagnose
+from dalembert.audit.symptoms import SYMPTOMS
+from dalembert.errors import LISTED, DalembertError, unknown
 from dalembert.files import write_text
+from dalembert.loading import robots
 from dalembert.model import Motors
+from dalembert.progress import Progress
 
 from .common import (
-    Arguments,
-    Bandwidth,
-    Base,
-    Columns,
-    Cut,
     Expectations,
     Json,
-    Mimic,
+    LogFiles,
     Payload,
     PayloadFrame,
-    SensorFile,
+    RobotFiles,
     Source,
-    Topic,
-    Units,
     check_target,
     console,
-    open_motion,
-    open_robot,
     print_json,
     table,
+    unexplained,
 )
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
@@ -46,23 +42,16 @@ PLURAL = {"has": "have", "is": "are"}
 FAIL = ("error", "warning", "never")
 
 
-def run(
+def audit_robot(
     robot: Source,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
+    files: RobotFiles,
+    logs: LogFiles,
     payload: Payload = 0.0,
     frame: PayloadFrame = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be repeated.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
     expect: Expectations = None,
     motion: Annotated[Path | None, typer.Option(help="A log whose efforts the model should explain.")] = None,
-    topic: Topic = None,
-    unit: Units = None,
-    column: Columns = None,
-    bandwidth: Bandwidth = None,
-    sensors: SensorFile = None,
-    cut: Cut = None,
     rules: Annotated[Path | None, typer.Option(help="Python file with your own rules; it is executed.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
     fail_on: Annotated[
@@ -77,11 +66,11 @@ def run(
     if fail_on not in FAIL:
         raise unknown("--fail-on level", fail_on, FAIL, "audit")
     check_target(sarif, "--sarif")
-    opened = open_robot(robot, base, mimic=mimic, arg=arg)
+    opened = files.open(robot)
     if rules is not None:
         load_rules(rules)
     suppressions = read_suppressions(accept) if accept else ()
-    log = open_motion(motion, opened, topic, unit, column, bandwidth, sensors, cut) if motion else None
+    log = logs.read(motion, opened) if motion else None
     audit = opened.audit(
         payload=payload, frame=frame, rules=rule or None, accept=suppressions, expect=expect, motion=log
     )
@@ -141,3 +130,82 @@ def _places(places: list[str]) -> str:
 
 def _limit(row: Headroom) -> tuple[str, str]:
     return (f"{row.limit:.4g}", f"{row.ratio:.2f}") if np.isfinite(row.limit) else ("not stated", "")
+
+
+def expect(
+    robot: Source,
+    files: RobotFiles,
+    out: Annotated[Path | None, typer.Option(help="File to write (.toml); default: print it.")] = None,
+) -> int:
+    """Write sizes, names, masses, reach and holding torques of a trusted robot, for `dalembert audit --expect`.
+
+    Example: `dalembert expect ur5 --out ur5.toml`
+    """
+    check_target(out, "--out", (".toml",))
+    opened = files.open(robot)
+    text = write_expectations(expectations_of(opened), f"What {opened.name} is meant to be: dalembert audit --expect")
+    if out is None:
+        console().print(text, end="", markup=False, soft_wrap=True)
+    else:
+        write_text(out, text)
+        console().print(f"written to {out}", markup=False)
+    return 0
+
+
+def diagnose_symptom(
+    files: RobotFiles,
+    logs: LogFiles,
+    symptom: Annotated[
+        str | None, typer.Argument(help="What you observe, in words; without, or with a robot's file: all findings.")
+    ] = None,
+    robot: Annotated[str | None, typer.Option(help="The robot it is seen on: a bundled name or a file.")] = None,
+    motion: Annotated[Path | None, typer.Option(help="A log of the robot with efforts.")] = None,
+    expect: Expectations = None,
+    payload: Payload = 0.0,
+    frame: PayloadFrame = None,
+    as_json: Json = False,
+) -> int:
+    """Causes of a symptom, ranked by evidence in the robot and its log, with the check that decides.
+
+    Exit code 1 where the model does not explain the torques of some joint of the log.
+
+    Example: `dalembert diagnose "position drifts during a hold" --robot ur5`
+    """
+    if symptom is not None and robot is None and (Path(symptom).is_file() or symptom in robots()):
+        symptom, robot = None, symptom
+    if symptom is None and robot is None:
+        listed = "\n".join(f"  {known.text}" for known in SYMPTOMS)
+        console().print(f"Known symptoms (describe one in your own words, or give --robot):\n{listed}", markup=False)
+        return 0
+    opened = files.open(robot) if robot is not None else None
+    log = None
+    if motion is not None:
+        if opened is None:
+            raise DalembertError("--motion needs the robot it belongs to: --robot")
+        log = logs.read(motion, opened)
+    with Progress("diagnosis"):
+        diagnoses = diagnose(symptom, opened, motion=log, expect=expect, payload=payload, frame=frame)
+    failed = int(opened is not None and unexplained(opened, log))
+    if as_json:
+        print_json([
+            {
+                "symptom": d.symptom,
+                "notes": d.notes,
+                "suspects": [
+                    {
+                        "cause": s.cause.text,
+                        "check": s.cause.check,
+                        "cure": s.cause.fix,
+                        "weight": s.weight,
+                        "explained": s.explained,
+                        "findings": [vars(finding) for finding in s.findings],
+                    }
+                    for s in d.suspects
+                ],
+            }
+            for d in diagnoses
+        ])  # fmt: skip
+        return failed
+    text = "\n\n".join(map(str, diagnoses)) or "no cause of a known symptom was found"
+    console().print(text, markup=False, soft_wrap=True)
+    return failed

@@ -9,7 +9,7 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from .common import Json, console, open_robot, print_json, table
+from .common import Json, RobotFiles, console, print_json, table
 
 
 def run(
@@ -18,7 +18,7 @@ def run(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer robots, batches and repetitions.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for bench.json, bench.txt and bench.png.")] = None,
     rate: Annotated[
-        float | None, typer.Option(help="Of a controller [Hz]: which share of its period each call takes, no peers.")
+        float | None, typer.Option(help="Rate of a controller [Hz]: show the share of its period that each call takes.")
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -41,7 +41,7 @@ def _shares(robots: list[str], functions: list[str], rate: float, as_json: bool)
 
     if not robots:
         raise DalembertError("bench --rate: of which robot? dalembert bench ur5 --rate 1000")
-    found = {name: shares(open_robot(name), rate, functions) for name in robots}
+    found = {name: shares(RobotFiles().open(name), rate, functions) for name in robots}
     if as_json:
         print_json({name: [vars(each) for each in listed] for name, listed in found.items()})
     else:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,17 +29,13 @@ from dalembert.robot import Robot
 from .terminal import is_unicode
 
 WIDTH = 80
+_shared = functools.partial(typer.Option, rich_help_panel="Reading files")
 
 Source = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .usd .dh.toml .mech.toml)."
     ),
-]
-Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as in the file.')]
-Mimic = Annotated[str, typer.Option(help='"couple": mimic joints follow their leader; "free": they do not.')]
-Arguments = Annotated[
-    list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; may be repeated.")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse anything that would be dropped, repaired or assumed.")]
 Payload = Annotated[float, typer.Option(help="Mass [kg] held at --frame.")]
@@ -45,48 +44,91 @@ PayloadFrame = Annotated[
 ]
 Expectations = Annotated[Path | None, typer.Option(help="TOML file with the expected properties of the robot.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Topic = Annotated[str | None, typer.Option(help="Topic of the motion, where an .mcap file or bag has several.")]
-Units = Annotated[
-    list[str] | None, typer.Option("--unit", metavar="KIND=UNIT", help="Of the motion: t=ms, q=deg …; may be repeated.")
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", metavar="KIND=NAME", help="Column of the motion: t=clock, q.elbow=a2 …; may be repeated."),
-]
-Bandwidth = Annotated[
-    float | None, typer.Option(min=0.0, help="Of the filter for noisy motions [Hz]; default: chosen from the data.")
-]
-
-SensorFile = Annotated[
-    Path | None,
-    typer.Option(help="TOML file that says what the numbers of the motors stand for: gears, counts, couplings."),
-]
-Cut = Annotated[str | None, typer.Option(metavar="FROM:TO", help="Read the log from and to these times [s] only.")]
 
 
-def open_robot(
-    source: str,
-    base: str | None = None,
-    *,
-    mimic: str = "couple",
-    arg: Sequence[str] | None = None,
-    strict: bool = False,
-) -> Robot:
-    """A robot of the command line; findings that concern its physics are one line on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ImportFindingsWarning)
-        robot = load(source, base=base, mimic=mimic, strict=strict, arguments=dict(map(_argument, arg or ())))
-    for warning in caught:
-        said = str(warning.message).replace("see robot.import_log", f"all: dalembert info {source}")
-        print(f"warning: {said}", file=sys.stderr)
-    return robot
+@dataclass(frozen=True)
+class RobotFiles:
+    """Options of how files of robots are read."""
+
+    base: Annotated[str | None, _shared(help='"fixed" or "free"; default: as in the file.')] = None
+    mimic: Annotated[str, _shared(help='"couple": mimic joints follow their leader; "free": they do not.')] = "couple"
+    arg: Annotated[
+        list[str] | None, _shared("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; may be repeated.")
+    ] = None
+
+    def open(self, source: str, strict: bool = False) -> Robot:
+        """A robot by name or file; findings that concern its physics are one line on stderr."""
+        arguments = dict(map(_argument, self.arg or ()))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ImportFindingsWarning)
+            robot = load(source, base=self.base, mimic=self.mimic, strict=strict, arguments=arguments)
+        for warning in caught:
+            said = str(warning.message).replace("see robot.import_log", f"all: dalembert info {source}")
+            print(f"warning: {said}", file=sys.stderr)
+        return robot
+
+    def open_all(self, sources: Sequence[str]) -> list[Robot]:
+        """Several robots; the arguments are those of the xacro files among them."""
+        macros = [source.lower().endswith(".xacro") for source in sources]
+        plain = replace(self, arg=None) if any(macros) else self
+        return [(self if macro else plain).open(source) for source, macro in zip(sources, macros, strict=True)]
 
 
-def open_robots(sources: Sequence[str], base: str | None, *, mimic: str, arg: Sequence[str] | None) -> list[Robot]:
-    """Several robots; the arguments are those of the xacro files among them."""
-    macros = [source.lower().endswith(".xacro") for source in sources]
-    args = [arg if macro or not any(macros) else None for macro in macros]
-    return [open_robot(source, base, mimic=mimic, arg=value) for source, value in zip(sources, args, strict=True)]
+@dataclass(frozen=True)
+class LogFiles:
+    """Options of how logs and motions are read."""
+
+    topic: Annotated[str | None, _shared(help="Topic of the motion, where an .mcap file or bag has several.")] = None
+    unit: Annotated[
+        list[str] | None,
+        _shared(metavar="KIND=UNIT", help="Unit in the motion's file: t=ms, q=deg …; may be repeated."),
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        _shared(metavar="KIND=NAME", help="Column in the motion's file: t=clock, q.elbow=a2 …; may be repeated."),
+    ] = None
+    bandwidth: Annotated[
+        float | None,
+        _shared(min=0.0, help="Bandwidth of the filter for noisy motions [Hz]; default: chosen from the data."),
+    ] = None
+    sensors: Annotated[
+        Path | None,
+        _shared(help="TOML file that states what the motors' numbers mean: gears, counts, couplings."),
+    ] = None
+    cut: Annotated[str | None, _shared(metavar="FROM:TO", help="Read the log from and to these times [s] only.")] = None
+
+    def read(self, path: Path, robot: Robot) -> Trajectory:
+        """A motion from a file."""
+        from dalembert.identify import read_motion
+
+        return read_motion(
+            path,
+            robot,
+            topic=self.topic,
+            units=dict(pair("--unit", text, "KIND=UNIT, such as t=ms") for text in self.unit or ()),
+            columns=dict(pair("--column", text, "KIND=NAME, such as q.elbow=a2") for text in self.column or ()),
+            bandwidth=self.bandwidth,
+            sensors=read_sensors(self.sensors) if self.sensors is not None else None,
+            cut=_times(self.cut) if self.cut is not None else None,
+        )
+
+
+def with_groups(command: Callable[..., int]) -> Callable[..., int]:
+    """The command as typer reads it: arguments that are groups of options stand as these options, after its own."""
+    form = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {p.name: p.annotation for p in form if is_dataclass(p.annotation)}
+    shared = [p for group in groups.values() for p in inspect.signature(group, eval_str=True).parameters.values()]
+    options = [*(p for p in form if p.name not in groups), *shared]
+
+    @functools.wraps(command)
+    def called(**values: Any) -> int:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        return command(**values)
+
+    called.__signature__ = inspect.Signature([p.replace(kind=p.KEYWORD_ONLY) for p in options])  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in options}
+    return called
 
 
 def with_payload(robot: Robot, payload: float, frame: str | None) -> tuple[Robot, str | None]:
@@ -97,31 +139,6 @@ def with_payload(robot: Robot, payload: float, frame: str | None) -> tuple[Robot
         return robot, frame
     carrier = tool_frame(robot.model, frame).name
     return robot.edit().payload(payload, frame=carrier).done(), carrier
-
-
-def open_motion(
-    path: Path,
-    robot: Robot,
-    topic: str | None,
-    unit: list[str] | None,
-    column: list[str] | None,
-    bandwidth: float | None,
-    sensors: Path | None = None,
-    cut: str | None = None,
-) -> Trajectory:
-    """A motion from a file, read with the user's options."""
-    from dalembert.identify import read_motion
-
-    return read_motion(
-        path,
-        robot,
-        topic=topic,
-        units=dict(_pair(text, "--unit", "KIND=UNIT, such as t=ms") for text in unit or ()),
-        columns=dict(_pair(text, "--column", "KIND=NAME, such as q.elbow=a2") for text in column or ()),
-        bandwidth=bandwidth,
-        sensors=read_sensors(sensors) if sensors is not None else None,
-        cut=_times(cut) if cut is not None else None,
-    )
 
 
 def unexplained(robot: Robot, log: Trajectory | None) -> bool:
@@ -145,7 +162,8 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _pair(text: str, option: str, expected: str) -> tuple[str, str]:
+def pair(option: str, text: str, expected: str) -> tuple[str, str]:
+    """The two sides of an option such as KIND=UNIT."""
     key, equals, value = text.partition("=")
     if not (key and equals and value):
         raise DalembertError(f"{option} {text}: expected {expected}")

@@ -1,4 +1,4 @@
-"""`dalembert compile`: machine code ahead of time."""
+"""`dalembert compile` and `cache`: machine code ahead of time, and the folder that keeps it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import typer
 
 from dalembert.compiler.backends import cache
 from dalembert.contact import Contact
-from dalembert.errors import unknown
+from dalembert.errors import DalembertError, unknown
 from dalembert.progress import Progress
 from dalembert.quantities import CATALOGUE
 from dalembert.robot import Robot
 
-from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
+from .common import Json, RobotFiles, Source, counted, print_json
 
 QUANTITIES = {
     "dynamics": ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity"),
@@ -27,8 +27,9 @@ QUANTITIES = {
 STEP = 1e-3  # s
 
 
-def run(
+def compile_programs(
     robot: Source,
+    files: RobotFiles,
     purposes: Annotated[
         str,
         typer.Option(
@@ -39,10 +40,7 @@ def run(
     ] = "dynamics",
     batch: Annotated[bool, typer.Option("--batch", help="Quantities for batches too.")] = False,
     float32: Annotated[bool, typer.Option("--float32", help="Quantities in single precision too.")] = False,
-    frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
+    frame: Annotated[str | None, typer.Option(help="Frame of pose, jacobian and the like.")] = None,
     as_json: Json = False,
 ) -> int:
     """Compile what a program will need, so that its first calls take the code from the cache.
@@ -53,7 +51,7 @@ def run(
     """
     from dalembert.compiler.execute import host  # loads LLVM
 
-    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded = files.open(robot)
     work: dict[str, Callable[[Robot], object]] = {}
     for purpose in dict.fromkeys(word.strip() for word in purposes.split(",")):
         if purpose in MOTIONS:
@@ -117,3 +115,36 @@ MOTIONS: dict[str, Callable[[Robot], object]] = {
     "rollouts": _rollouts,
     "contact": _contact,
 }
+
+
+def show_cache(
+    check: Annotated[bool, typer.Option("--check", help="Read all entries; remove what is damaged.")] = False,
+    limit: Annotated[
+        float | None, typer.Option(min=0.0, help="Keep at most that many MB: what was not used for longest goes.")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all entries.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Show, check, bound or clear the folder of compiled code. Exit code 1 if an entry was damaged.
+
+    Example: `dalembert cache --check`; `dalembert cache --limit 200`
+    """
+    if clear and limit is not None:
+        raise DalembertError("cache: --clear and --limit exclude each other")
+    broken = cache.drop_damaged() if check else []
+    keep = 0.0 if clear else limit
+    removed = len(broken) + (0 if keep is None else cache.shrink(keep))
+    held = cache.usage()
+    if as_json:
+        print_json(vars(held) | {"damaged": broken, "removed": removed})
+    elif held.folder is None:
+        print("The cache is off, or its folder cannot be used: every process compiles anew.")
+    else:
+        print(
+            f"{held.folder}: {counted(held.entries, 'program')}, {held.megabytes:.1f} MB of at most {held.limit:g} MB"
+        )
+        if check:
+            print(f"{counted(len(broken), 'damaged program')} removed" if broken else "all programs are whole")
+        if removed > len(broken):
+            print(f"{counted(removed - len(broken), 'program')} removed")
+    return 1 if broken else 0

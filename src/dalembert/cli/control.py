@@ -14,18 +14,7 @@ from dalembert.files import replacing
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
 
-from .common import (
-    Arguments,
-    Base,
-    Json,
-    Mimic,
-    Source,
-    check_target,
-    console,
-    numbers_of,
-    open_robot,
-    print_json,
-)
+from .common import Json, RobotFiles, Source, check_target, console, numbers_of, print_json
 from .simulate import FIGURES
 
 LAWS: dict[str, Any] = {
@@ -39,22 +28,22 @@ LAWS: dict[str, Any] = {
 
 def run(
     robot: Source,
+    files: RobotFiles,
     law: Annotated[str, typer.Option(help=f"One of {', '.join(LAWS)}.")] = "computed-torque",
     goal: Annotated[
         str | None, typer.Option(help="Configuration to go to, comma separated; default: the middle of the ranges.")
     ] = None,
     start: Annotated[str | None, typer.Option(help="Start, comma separated; default: 0.1 rad or m from there.")] = None,
-    frequency: Annotated[float, typer.Option(help="Of the loop [rad/s].")] = 20.0,
-    damping: Annotated[float, typer.Option(help="Ratio; 1 is critical.")] = 1.0,
-    resonance: Annotated[float | None, typer.Option(help="Of the joints' structure [Hz]: the ceiling.")] = None,
-    rate: Annotated[float, typer.Option(help="Of the controller [Hz].")] = 1000.0,
-    delay: Annotated[float, typer.Option(help="Of its answers [s].")] = 0.0,
-    duration: Annotated[float, typer.Option(help="Seconds.")] = 2.0,
+    frequency: Annotated[float, typer.Option(help="Natural frequency of the loop [rad/s].")] = 20.0,
+    damping: Annotated[float, typer.Option(help="Damping ratio; 1 is critical.")] = 1.0,
+    resonance: Annotated[
+        float | None, typer.Option(help="Resonance of the joints' structure [Hz], which bounds --frequency.")
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Rate of the controller [Hz].")] = 1000.0,
+    delay: Annotated[float, typer.Option(help="Delay of its answers [s].")] = 0.0,
+    duration: Annotated[float, typer.Option(help="Duration [s].")] = 2.0,
     error: Annotated[float, typer.Option(help="Relative error of masses that the law does not know of.")] = 0.15,
     plot: Annotated[Path | None, typer.Option(help="Save a figure of the run: .png .svg .pdf")] = None,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Run a law on a robot and audit it: margins, damping, saturation, model error, time; exit code 1 on an error.
@@ -64,7 +53,7 @@ def run(
     check_target(plot, "--plot", FIGURES)
     if not 0.0 < rate < np.inf:
         raise DalembertError(f"--rate is {rate}, expected above 0 [Hz]")
-    arm = open_robot(robot, base, mimic=mimic, arg=arg)
+    arm = files.open(robot)
     q = _middle(arm) if goal is None else numbers_of("--goal", goal, arm.nq)
     chosen = _law(arm, law, q, frequency, damping, resonance)
     begin = None if start is None else numbers_of("--start", start, arm.nq)

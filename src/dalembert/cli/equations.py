@@ -11,7 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.files import write_text
 from dalembert.progress import Progress, each
 
-from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
+from .common import WIDTH, Json, RobotFiles, Source, check_target, console, print_json, table
 from .terminal import is_unicode
 
 READABLE = 1000  # monomials of an equation that is printed unasked
@@ -20,16 +20,14 @@ USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
 def run(
     robot: Source,
+    files: RobotFiles,
     quantity: Annotated[list[str] | None, typer.Option(help=f"May be repeated; default: {USUAL}.")] = None,
     symbols: Annotated[bool, typer.Option("--symbols", help="Symbols instead of the model's numbers.")] = False,
     rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; may be repeated.")] = None,
-    frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Frame of pose, jacobian and the like.")] = None,
     digits: Annotated[int, typer.Option(help="Significant digits of numbers, 1 to 17.")] = 4,
     short: Annotated[bool, typer.Option("--short", help="c_12 for cos(q_1 + q_2), in .tex and .md.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write a document: .tex, .md, .html or .py.")] = None,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Mass matrix, Coriolis matrix, gravity and torques as formulas, with numbers or with symbols.
@@ -41,7 +39,7 @@ def run(
     if not 1 <= digits <= 17:
         raise DalembertError(f"--digits is {digits}, expected 1 to 17")
     check_target(out, "--out")
-    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded = files.open(robot)
     names = dict(_pair(text) for text in rename or ())
     wanted = each(quantity or USUAL, "deriving the equations")
     derived = [loaded.equations(name, symbols=symbols, rename=names, frame=frame) for name in wanted]

@@ -10,17 +10,18 @@ import typer
 
 from dalembert.contact import Contact
 
-from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
+from .common import Json, RobotFiles, Source, print_json
 
 
 def run(
     robot: Source,
+    files: RobotFiles,
     function: Annotated[
         str, typer.Argument(help="Such as inverse_dynamics, mass_matrix, gravity.")
     ] = "inverse_dynamics",
     language: Annotated[str, typer.Option(help="c, or fmu; robot.source has formulas and CUDA as text.")] = "c",
     to: Annotated[str | None, typer.Argument(help="c or fmu: the same as --language.")] = None,
-    frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Frame of pose, jacobian and the like.")] = None,
     axes: Annotated[str | None, typer.Option(help='"world", "body" or a frame, where a quantity has axes.')] = None,
     dtype: Annotated[str, typer.Option(help="float64 (double in C), or float32 (float).")] = "float64",
     out: Annotated[Path, typer.Option(help="Folder for the files; of an FMU its path.")] = Path("export"),
@@ -32,20 +33,17 @@ def run(
     live: Annotated[str, typer.Option(help="Parameters as inputs, such as inertia,gravity.")] = "",
     sensors: Annotated[str, typer.Option(help="FMU: frames whose place and velocity are outputs, such as tool0.")] = "",
     binary: Annotated[bool, typer.Option(help="FMU: a binary beside the sources.")] = True,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Write self-contained source of one function with a test vector, or the simulation as an FMU.
 
     Example: `dalembert export ur5 inverse_dynamics --out ur5_c`, `dalembert export ur5 simulate fmu --out ur5.fmu`
     """
-    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded = files.open(robot)
     named = tuple(name.strip() for name in live.split(",") if name.strip())
     language = to or language
     if language == "fmu":
-        files = loaded.export(
+        paths = loaded.export(
             function,
             language,
             out if out.suffix == ".fmu" or out.is_dir() else out.with_name(f"{out.name}.fmu"),
@@ -58,20 +56,17 @@ def run(
             sensors=[name.strip() for name in sensors.split(",") if name.strip()],
             binary=binary,
         )
-        log = getattr(files, "log", ())
+        log = getattr(paths, "log", ())
         for remark in log:
             print(remark, file=sys.stderr)
         if as_json:
-            print_json({"files": list(files), "log": list(log)})
+            print_json({"files": list(paths), "log": list(log)})
             return 0
-        print(files[0])
+        print(paths[0])
         return 0
-    files = loaded.export(function, language, out, frame=frame, axes=axes, dtype=dtype, live=named)
+    paths = loaded.export(function, language, out, frame=frame, axes=axes, dtype=dtype, live=named)
     if as_json:
-        print_json(
-            {"files": [str(file) for file in files], "operations": loaded.operations(function, frame=frame, axes=axes)}
-        )
+        print_json({"files": paths, "operations": loaded.operations(function, frame=frame, axes=axes)})
         return 0
-    for file in files:
-        print(file)
+    print(*paths, sep="\n")
     return 0

@@ -1,45 +1,111 @@
-"""`dalembert identify`: a robot's parameters from its log."""
+"""`dalembert excite` and `identify`: a motion that shows a robot's parameters, and these from its log."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from dalembert.audit.verdicts import overall
 from dalembert.progress import Progress
+from dalembert.robot import Robot
+from dalembert.tables import FORMATS
 
-from .common import (
-    Arguments,
-    Bandwidth,
-    Base,
-    Columns,
-    Cut,
-    Json,
-    Mimic,
-    SensorFile,
-    Source,
-    Topic,
-    Units,
-    check_target,
-    console,
-    open_motion,
-    open_robot,
-    print_json,
-)
+from .common import Json, LogFiles, RobotFiles, Source, check_target, console, print_json, table
 
 if TYPE_CHECKING:
     from dalembert.audit import Audit
-    from dalembert.identify import Delays, Fit, Validation
+    from dalembert.identify import Delays, Excitation, Fit, Validation
 
 
-def run(
+def excite(
+    robot: Source,
+    out: Annotated[Path, typer.Option(help="Write the motion here: .csv .npz .parquet .h5.")],
+    files: RobotFiles,
+    duration: Annotated[float, typer.Option(help="Duration of the motion [s].")] = 20.0,
+    harmonics: Annotated[int, typer.Option(help="Harmonics of the Fourier series of each joint.")] = 5,
+    kind: Annotated[str, typer.Option(help="fourier, or points: moves from point to point.")] = "fourier",
+    criterion: Annotated[str, typer.Option(help="What to minimise: condition, D or A.")] = "condition",
+    rate: Annotated[float, typer.Option(help="Samples per second.")] = 500.0,
+    acceleration: Annotated[float | None, typer.Option(help="Limit of every joint [rad/s² or m/s²].")] = None,
+    floor: Annotated[float | None, typer.Option(help="Height [m] that no frame may go below.")] = None,
+    clearance: Annotated[
+        float | None, typer.Option(help="Least distance [m] of links that could touch, by their collision shapes.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the optimiser's starts.")] = 0,
+    starts: Annotated[int | None, typer.Option(min=1, help="Starts of the optimiser; default: 32 or fewer.")] = None,
+    as_json: Json = False,
+) -> int:
+    """A motion within the limits of the joints that excites all identifiable parameters, for `dalembert identify`.
+
+    Example: `dalembert excite ur10e --out motion.csv`
+    """
+    from dalembert.identify import excitation
+
+    check_target(out, "--out", tuple(FORMATS))
+    subject = files.open(robot)
+    motion = excitation(
+        subject,
+        duration,
+        harmonics,
+        seed,
+        kind=kind,
+        criterion=criterion,
+        rate=rate,
+        acceleration=acceleration,
+        floor=floor,
+        clearance=clearance,
+        starts=starts,
+    )
+    motion.save(out)
+    if as_json:
+        print_json(
+            {
+                "robot": subject.name,
+                "condition": motion.condition,
+                "duration": motion.duration,
+                "out": str(out),
+                "log": list(motion.log),
+                "joints": _joints(subject, motion),
+            }
+        )
+        return 0
+    screen = console()
+    title = (
+        f"{subject.name}: {motion.duration:g} s, condition number {motion.condition:.3g}; rad, N·m (m, N for slides)"
+    )
+    heads = ["joint", "from", "to", "speed", "acceleration", "torque"]
+    screen.print(table(title, heads, [list(row.values()) for row in _joints(subject, motion)], 5))
+    for note in motion.log:
+        screen.print(f"note: {note}", markup=False)
+    screen.print(f"written to {out}; look at it first: dalembert view {robot} --motion {out}", markup=False)
+    return 0
+
+
+def _joints(robot: Robot, motion: Excitation) -> list[dict[str, Any]]:
+    """The motion of each joint: its range, and the largest speed, acceleration and torque."""
+    tau = robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    return [
+        {
+            "joint": name,
+            "lowest": motion.q[:, k].min(),
+            "highest": motion.q[:, k].max(),
+            "speed": np.abs(motion.v[:, k]).max(),
+            "acceleration": np.abs(motion.a[:, k]).max(),
+            "torque": np.abs(tau[:, k]).max(),
+        }
+        for k, name in enumerate(robot.model.freedom_names)
+    ]
+
+
+def identify_robot(
     robot: Source,
     log: Annotated[list[Path], typer.Argument(help="Logs with torques: .csv .npz .parquet .h5 .mcap or ROS bags.")],
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
+    files: RobotFiles,
+    logs: LogFiles,
     validate: Annotated[Path | None, typer.Option(help="A log that is not fitted, to judge the result by.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the robot here: .urdf .xml .sdf .usda .dh.toml.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with tables and plots here (.html).")] = None,
@@ -50,12 +116,6 @@ def run(
     method: Annotated[str, typer.Option(help="least-squares, weighted, total, physical or simulation.")] = "physical",
     align: Annotated[bool, typer.Option("--align", help="Shift torques back by their delay before the fit.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even if its checks fail.")] = False,
-    topic: Topic = None,
-    unit: Units = None,
-    column: Columns = None,
-    bandwidth: Bandwidth = None,
-    sensors: SensorFile = None,
-    cut: Cut = None,
     as_json: Json = False,
 ) -> int:
     """Fit a robot's masses, inertias and friction to logs; exit code 1 where a joint fails or is in doubt.
@@ -71,10 +131,10 @@ def run(
 
     check_target(out, "--out", (".urdf", ".xml", ".sdf", ".usda", ".toml"))
     check_target(report, "--report", (".html",))
-    subject = open_robot(robot, base, mimic=mimic, arg=arg)
+    subject = files.open(robot)
     terms = () if friction.strip() in ("", "none") else tuple(word.strip() for word in friction.split(","))
     paths = [*log, *([validate] if validate is not None else [])]
-    read = [open_motion(path, subject, topic, unit, column, bandwidth, sensors, cut) for path in paths]
+    read = [logs.read(path, subject) for path in paths]
     for file, each in zip(paths, read, strict=True):
         identify.check_torques(file, each)
     with Progress("fitting"):
@@ -89,7 +149,7 @@ def run(
     written = None
     if out is not None:
         notes += [str(change) for change in fit.save(out)]
-        written = open_robot(str(out), base, mimic=mimic)
+        written = replace(files, arg=None).open(str(out))
     judged = [fit.validate(each, written) for each in (read[len(log) :] or read)]
     if report is not None:
         fit.report(report, judged[0] if validate is not None else None)

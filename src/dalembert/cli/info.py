@@ -1,4 +1,4 @@
-"""`dalembert info`: the joints, limits, masses and frames of a robot."""
+"""`dalembert robots` and `info`: the bundled robots; joints, limits, masses and frames of one."""
 
 from __future__ import annotations
 
@@ -11,23 +11,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from dalembert.errors import DalembertError
+from dalembert.loading import load
+from dalembert.loading import robots as bundled
 from dalembert.model import Actuator
 from dalembert.quantities.structure import JointInfo
 from dalembert.robot import Robot
 
-from .common import (
-    Arguments,
-    Base,
-    Json,
-    Mimic,
-    Strict,
-    console,
-    counted,
-    number,
-    open_robot,
-    print_json,
-    table,
-)
+from .common import Json, RobotFiles, Strict, console, counted, number, print_json, table
 
 OptionalSource = Annotated[
     str | None, typer.Argument(metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf …).")
@@ -36,12 +26,10 @@ System = Annotated[bool, typer.Option("--system", help="Show the machine instead
 EFFECTS = ("damping", "friction", "stribeck", "armature", "stiffness")
 
 
-def run(
+def info(
+    files: RobotFiles,
     robot: OptionalSource = None,
     system: System = False,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
     strict: Strict = False,
     as_json: Json = False,
 ) -> int:
@@ -53,7 +41,7 @@ def run(
         return _show_system(as_json)
     if robot is None:
         raise DalembertError("info: of which robot? write dalembert info ROBOT, or dalembert info --system")
-    loaded = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
+    loaded = files.open(robot, strict)
     if as_json:
         print_json(content(loaded))
         return 0
@@ -165,3 +153,27 @@ def content(robot: Robot) -> dict[str, Any]:
         "loops": [{"name": c.name, "kind": c.kind, "equations": c.count} for c in robot.model.closures],
         "import_log": [vars(finding) for finding in robot.import_log],
     }  # fmt: skip
+
+
+def robots(as_json: Json = False) -> int:
+    """List the bundled robots: their names work wherever a robot is expected.
+
+    Example: `dalembert robots`
+    """
+    loaded = [load(name) for name in bundled()]
+    rows = [
+        {
+            "name": name,
+            "base": robot.model.bodies[0].joint.kind,
+            "degrees of freedom": robot.nv,
+            "loop equations": sum(closure.count for closure in robot.model.closures),
+            "mass": sum(body.mass for body in robot.bodies),
+        }
+        for name, robot in zip(bundled(), loaded, strict=True)
+    ]
+    if as_json:
+        print_json(rows)
+        return 0
+    heads = ["name", "base", "degrees of freedom", "loop equations", "mass [kg]"]
+    console().print(table("Bundled robots", heads, [list(row.values()) for row in rows], 3))
+    return 0

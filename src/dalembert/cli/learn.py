@@ -21,7 +21,7 @@ def run(
     task: Annotated[str, typer.Argument(help="Name of a task; 'list' shows them.")],
     minutes: Annotated[float, typer.Option(help="How long to train, at most [min].")] = 10.0,
     envs: Annotated[int | None, typer.Option(help="Environments; default those of the task.")] = None,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads of the environments; default all processors.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the policy, its ONNX file and its curve.")] = Path("learned"),
     enough: Annotated[bool, typer.Option(help="Stop when the task counts as learned.")] = True,

@@ -14,19 +14,7 @@ from dalembert.model.tool import tool_frame
 from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
-from .common import (
-    Arguments,
-    Base,
-    Json,
-    Mimic,
-    Source,
-    check_target,
-    console,
-    numbers_of,
-    open_robot,
-    print_json,
-    table,
-)
+from .common import Json, RobotFiles, Source, check_target, console, numbers_of, print_json, table
 
 if TYPE_CHECKING:
     from dalembert.optimal import Plan
@@ -38,20 +26,18 @@ LISTED = 6  # joints named in a line
 def run(
     robot: Source,
     goal: Annotated[str, typer.Option(help='Where the tool goes, "x,y,z" in the world [m].')],
+    files: RobotFiles,
     frame: Annotated[
         str | None, typer.Option(help="Frame that goes there; default: the tool at the end of the longest chain.")
     ] = None,
     start: Annotated[
         str | None, typer.Option(help='Where it starts, "q1,q2,…"; default: neutral, within the ranges.')
     ] = None,
-    duration: Annotated[float, typer.Option(help="Time it takes [s].")] = 1.0,
-    nodes: Annotated[int, typer.Option(help="Steps that it is divided into.")] = 100,
+    duration: Annotated[float, typer.Option(help="Duration of the motion [s].")] = 1.0,
+    nodes: Annotated[int, typer.Option(help="Steps of the plan.")] = 100,
     limits: Annotated[str, typer.Option(help='Limits that are kept: some of "torque,velocity,position", or "".')] = (
         "torque,velocity,position"
     ),
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
     out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the plan here (.png, .pdf, .svg).")] = None,
     as_json: Json = False,
@@ -66,7 +52,7 @@ def run(
     """
     check_target(out, "--out", tuple(FORMATS))
     check_target(plot, "--plot", (".png", ".pdf", ".svg"))
-    arm = open_robot(robot, base, mimic=mimic, arg=arg)
+    arm = files.open(robot)
     tool = tool_frame(arm.model, frame).name
     begin = arm.home().q if start is None else numbers_of("--start", start, arm.nq)
     place = numbers_of("--goal", goal, 3)

@@ -17,26 +17,19 @@ from dalembert.version import __version__
 from . import (
     audit,
     bench,
-    cache,
-    compare,
+    common,
     compile,
     control,
     convert,
     demo,
-    diagnose,
-    edit,
     equations,
-    excite,
-    expect,
     export,
     identify,
     info,
     learn,
     plan,
     report,
-    robots,
     simulate,
-    size,
     study,
     terminal,
     torques,
@@ -44,31 +37,31 @@ from . import (
 )
 
 COMMANDS: dict[str, Callable[..., int]] = {
-    "robots": robots.run,
-    "info": info.run,
-    "audit": audit.run,
-    "expect": expect.run,
-    "diagnose": diagnose.run,
-    "torques": torques.run,
-    "size": size.run,
+    "robots": info.robots,
+    "info": info.info,
+    "audit": audit.audit_robot,
+    "expect": audit.expect,
+    "diagnose": audit.diagnose_symptom,
+    "torques": torques.torques,
+    "size": torques.size,
     "simulate": simulate.run,
     "plan": plan.run,
     "control": control.run,
     "learn": learn.run,
     "equations": equations.run,
     "export": export.run,
-    "convert": convert.run,
-    "edit": edit.run,
-    "compare": compare.run,
+    "convert": convert.convert,
+    "edit": convert.edit,
+    "compare": convert.compare_robots,
     "view": view.run,
-    "excite": excite.run,
-    "identify": identify.run,
+    "excite": identify.excite,
+    "identify": identify.identify_robot,
     "study": study.run,
     "report": report.run,
-    "compile": compile.run,
-    "cache": cache.run,
+    "compile": compile.compile_programs,
+    "cache": compile.show_cache,
     "bench": bench.run,
-    "demo": demo.run,
+    "demo": demo.demo,
 }
 
 
@@ -97,7 +90,7 @@ def program(
 
 
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name)(common.with_groups(command))
 
 
 # typer may vendor its own click, so its errors are imported through typer

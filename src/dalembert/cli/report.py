@@ -10,44 +10,19 @@ import typer
 
 from dalembert.progress import Progress
 
-from .common import (
-    Arguments,
-    Bandwidth,
-    Base,
-    Columns,
-    Cut,
-    Json,
-    Mimic,
-    Payload,
-    SensorFile,
-    Source,
-    Topic,
-    Units,
-    console,
-    open_motion,
-    open_robot,
-    print_json,
-    unexplained,
-)
+from .common import Json, LogFiles, Payload, RobotFiles, Source, console, print_json, unexplained
 
 
 def run(
     robot: Source,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
+    files: RobotFiles,
+    logs: LogFiles,
     out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
     payload: Payload = 0.0,
     frame: Annotated[str | None, typer.Option(help="Tool frame; default: the end of the longest chain.")] = None,
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion for torques and sizing; default: a quintic.")
     ] = None,
-    topic: Topic = None,
-    unit: Units = None,
-    column: Columns = None,
-    bandwidth: Bandwidth = None,
-    sensors: SensorFile = None,
-    cut: Cut = None,
     scene: Annotated[bool, typer.Option(help="Include the robot in 3-D.")] = True,
     as_json: Json = False,
 ) -> int:
@@ -59,12 +34,10 @@ def run(
     """
     from dalembert.report import write_report
 
-    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
-    motion = open_motion(trajectory, loaded, topic, unit, column, bandwidth, sensors, cut) if trajectory else None
-    options: dict[str, object] = {"base": base, "mimic": None if mimic == "couple" else mimic, "arg": arg}
-    options |= {"trajectory": trajectory, "topic": topic, "unit": unit, "column": column, "bandwidth": bandwidth}
-    options |= {"sensors": sensors, "cut": cut}
-    options |= {"payload": payload or None, "frame": frame}
+    loaded = files.open(robot)
+    motion = logs.read(trajectory, loaded) if trajectory else None
+    named = {"trajectory": trajectory, "payload": payload or None, "frame": frame}
+    options = vars(files) | {"mimic": None if files.mimic == "couple" else files.mimic} | named | vars(logs)
     command = _command(robot, options)
     with Progress(f"report of {loaded.name}"):
         path = write_report(loaded, out, motion=motion, payload=payload, frame=frame, command=command, scene=scene)

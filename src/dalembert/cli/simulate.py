@@ -19,19 +19,7 @@ from dalembert.robot import Robot
 from dalembert.sim.run.run import Run
 from dalembert.tables import FORMATS
 
-from .common import (
-    Arguments,
-    Base,
-    Json,
-    Mimic,
-    Source,
-    check_target,
-    console,
-    counted,
-    numbers_of,
-    open_robot,
-    print_json,
-)
+from .common import Json, RobotFiles, Source, check_target, console, counted, numbers_of, print_json
 
 STEP_WITH_CONTACT = 1e-3  # [s]
 STILL = 1e-9  # [rad/s, m/s]
@@ -40,8 +28,9 @@ FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
 def run(
     robot: Source,
+    files: RobotFiles,
     duration: Annotated[
-        float | None, typer.Option(help="Seconds; default: 1, or the duration of the motion.", show_default=False)
+        float | None, typer.Option(help="Duration [s]; default: 1, or that of the motion.", show_default=False)
     ] = None,
     q: Annotated[
         str | None, typer.Option(help="Start, comma separated [rad, m]; default: as built, or neutral in range.")
@@ -54,13 +43,17 @@ def run(
     motion: Annotated[
         Path | None, typer.Option(help="Follow this motion by computed torque: .csv .npz .parquet .h5 .mcap.")
     ] = None,
-    frequency: Annotated[float, typer.Option(min=0.0, help="Of the controller that follows it [rad/s].")] = 20.0,
+    frequency: Annotated[
+        float, typer.Option(min=0.0, help="Natural frequency of the controller that follows it [rad/s].")
+    ] = 20.0,
     hold: Annotated[bool, typer.Option("--hold", help="Add the gravity torque of the start.")] = False,
     keyframe: Annotated[str | None, typer.Option(help="Start from this named state of the robot's file.")] = None,
     ground: Annotated[
         float | None, typer.Option(help="Height of a level floor [m] that the collision shapes touch.")
     ] = None,
-    friction: Annotated[float | None, typer.Option(min=0.0, help="Of that floor; default: the file's, or 0.6.")] = None,
+    friction: Annotated[
+        float | None, typer.Option(min=0.0, help="Friction of that floor; default: the file's, or 0.6.")
+    ] = None,
     integrator: Annotated[
         str | None,
         typer.Option(help="rk45 (default), rk4, implicit-midpoint, variational …; --ground has a step of its own."),
@@ -69,9 +62,6 @@ def run(
     record: Annotated[float, typer.Option(help="Distance of recorded states [s].")] = 0.01,
     out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap .rrd .usda")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a figure: .png .svg .pdf")] = None,
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Integrate the equations of motion, with an energy ledger that shows whether to trust the result.
@@ -80,7 +70,7 @@ def run(
     """
     check_target(out, "--out", tuple(FORMATS))
     check_target(plot, "--plot", FIGURES)
-    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded = files.open(robot)
     _check_options(torque or hold, motion, controls, keyframe, q or v)
     move = None if motion is None else motions.load(motion, loaded)
     contact = _floor(ground, friction)

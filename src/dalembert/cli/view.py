@@ -11,40 +11,18 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from .common import (
-    Arguments,
-    Bandwidth,
-    Base,
-    Columns,
-    Cut,
-    Json,
-    Mimic,
-    SensorFile,
-    Topic,
-    Units,
-    console,
-    open_motion,
-    open_robots,
-    print_json,
-)
+from .common import Json, LogFiles, RobotFiles, console, print_json
 
 
 def run(
     robots: Annotated[list[str], typer.Argument(metavar="ROBOT...", help="Bundled names or files; side by side.")],
-    base: Base = None,
-    mimic: Mimic = "couple",
-    arg: Arguments = None,
+    files: RobotFiles,
+    logs: LogFiles,
     run_file: Annotated[Path | None, typer.Option("--run", help="A saved run of the first robot, to play.")] = None,
     motion_file: Annotated[
         Path | None,
         typer.Option("--motion", help="A motion of the first robot, to play: .csv .npz .mcap …"),
     ] = None,
-    topic: Topic = None,
-    unit: Units = None,
-    column: Columns = None,
-    bandwidth: Bandwidth = None,
-    sensors: SensorFile = None,
-    cut: Cut = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0: any free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to serve at; the default is reachable from this machine only.")] = (
         "127.0.0.1"
@@ -58,12 +36,12 @@ def run(
     """
     from dalembert.view import Viewer
 
-    loaded = open_robots(robots, base, mimic=mimic, arg=arg)
+    loaded = files.open_all(robots)
     motion: Any = None
     if run_file is not None and motion_file is not None:
         raise DalembertError("--run and --motion: one motion is played at a time, pass one of them")
     if motion_file is not None:
-        motion = open_motion(motion_file, loaded[0], topic, unit, column, bandwidth, sensors, cut)
+        motion = logs.read(motion_file, loaded[0])
     if run_file is not None:
         from dalembert import load_run
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dalembert import ModelBuilder, cli
-from dalembert.cli import audit, terminal
+from dalembert.cli import common, terminal
 
 COMMANDS = [
     ["info", "panda"], ["audit", "2r"], ["equations", "2r"], ["torques", "2r"], ["simulate", "2r", "--duration", "0.1"],
@@ -67,7 +67,7 @@ def test_a_bug_is_not_a_failed_check(monkeypatch, capsys) -> None:
     def broken(*_, **__):
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(audit, "open_robot", broken)
+    monkeypatch.setattr(common, "load", broken)
     assert cli.main(["audit", "2r"]) == 3
     shown = capsys.readouterr().err
     assert "Traceback" in shown and "unforeseen" in shown
