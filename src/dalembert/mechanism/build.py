@@ -61,10 +61,14 @@ def built_tree(parts: Parts) -> Built:
     tree = tree_of(parts)
     model = _model(parts, tree)
     q = _rough(parts, tree, model)
-    held = _held(model, tree, lambda joint: joint.start)
+    steps = [step for step in tree.carriers.values() if step is not None and step.joint.start is not None]
+    held = [model.joint(step.joint.name).v.start for step in steps]
     if _with_relations(parts, tree):
         model = _model(parts, tree, q)
-    q = assembly.closed(model, q, held, parts.what, _stated(parts, tree, model))
+    moved = {body.name: body for body in model.bodies}
+    named = [name for name in tree.carriers if parts.bodies[name].pose is not None and name in moved]
+    stated = [k for name in named for k in range(model.nv)[moved[name].v]]
+    q = assembly.closed(model, q, held, parts.what, stated)
     return Built(model, q, _speeds(parts, tree, model, q))
 
 
@@ -118,12 +122,13 @@ def _model(parts: Parts, tree: Tree, q: Array | None = None) -> Model:
         body = parts.bodies[name]
         if step is None:
             frames[name] = _principal(body.inertia)
+            inertia = body.inertia.transform(frames[name].inverse())
             builder.add_body(
                 name,
                 parent=GROUND,
                 joint="free",
                 joint_name=f"{name}.free",
-                inertia_object=_diagonal(body.inertia.transform(frames[name].inverse())),
+                inertia_object=Inertia(inertia.mass, np.zeros(3), np.diag(np.diag(inertia.I))),
             )
             continue
         near, far = (step.joint.a, step.joint.b) if step.sign > 0.0 else (step.joint.b, step.joint.a)
@@ -149,7 +154,14 @@ def _model(parts: Parts, tree: Tree, q: Array | None = None) -> Model:
         shape = {key: joint.shape[key] for key in KINDS[joint.kind].shape}
         builder.add_closure(joint.name, KINDS[joint.kind].closure, a=joint.a.name, b=joint.b.name, **shape)
     for relation in parts.relations:
-        _relate(builder, parts, relation, q)
+        if isinstance(relation, CamPart):
+            builder.add_cam(relation.name, relation.follower, relation.cam, relation.lift)
+        elif q is not None:
+            tied = factors(relation, list(parts.joints.values()))
+            model = builder.model()
+            constant = sum(factor * float(q[model.joint(joint).q][0]) for joint, factor in tied.items())
+            follower, value, others = solved_for(tied, constant)
+            builder.add_equation(relation.name, follower, coefficients=[value], others=others)
     return builder.model()
 
 
@@ -164,11 +176,6 @@ def _principal(inertia: Inertia) -> Pose:
     return Pose(axes, inertia.com)
 
 
-def _diagonal(inertia: Inertia) -> Inertia:
-    """Without the round-off beside principal moments at the centre of mass."""
-    return Inertia(inertia.mass, np.zeros(3), np.diag(np.diag(inertia.I)))
-
-
 def _shape(step: Step) -> dict[str, Any]:
     """Axes of the joint in the tree: where it is taken from its second body to its first, the opposite ones."""
     shape = {key: step.joint.shape[key] for key in KINDS[step.joint.kind].shape}
@@ -177,17 +184,6 @@ def _shape(step: Step) -> dict[str, Any]:
     if step.joint.kind == "universal":
         return {"axis": -shape["axis2"], "axis2": -shape["axis"]}
     return shape | {"axis": -shape["axis"]}
-
-
-def _relate(builder: ModelBuilder, parts: Parts, relation: Relation, q: Array | None) -> None:
-    if isinstance(relation, CamPart):
-        builder.add_cam(relation.name, relation.follower, relation.cam, relation.lift)
-    elif q is not None:
-        tied = factors(relation, list(parts.joints.values()))
-        model = builder.model()
-        constant = sum(factor * float(q[model.joint(joint).q][0]) for joint, factor in tied.items())
-        follower, value, others = solved_for(tied, constant)
-        builder.add_equation(relation.name, follower, coefficients=[value], others=others)
 
 
 # ---- the state in which it is put together
@@ -217,19 +213,6 @@ def _rough(parts: Parts, tree: Tree, model: Model) -> Array:
                 q[body.q] = coordinates(step.joint.kind, _shape(step), base.inverse() @ stated @ tip)
             reached[name] = base @ body.joint.pose(q[body.q]) @ tip.inverse()
     return q
-
-
-def _held(model: Model, tree: Tree, stated: Any) -> list[int]:
-    """The freedoms of joints for which something was stated."""
-    steps = [step for step in tree.carriers.values() if step is not None and stated(step.joint) is not None]
-    return [model.joint(step.joint.name).v.start for step in steps]
-
-
-def _stated(parts: Parts, tree: Tree, model: Model) -> list[int]:
-    """The freedoms of joints that carry bodies whose place was stated."""
-    moved = {body.name: body for body in model.bodies}
-    named = [name for name in tree.carriers if parts.bodies[name].pose is not None and name in moved]
-    return [k for name in named for k in range(model.nv)[moved[name].v]]
 
 
 def _speeds(parts: Parts, tree: Tree, model: Model, q: Array) -> Array:
@@ -287,7 +270,11 @@ def bushing(parts: Parts, model: Model, q: Array, joint: JointPart, step: float 
     closure = closure_of(joint)
     if joint.compliance is not None:
         linear, angular = joint.compliance
-        yielding = np.where(_angular(closure), angular, linear)
+        # whether each row is an angle: shifts do not change it
+        rng = np.random.default_rng(0)
+        X = Pose(so3.exp(rng.uniform(-0.5, 0.5, 3)), rng.uniform(0.5, 1.0, 3))
+        shifts = np.array([closure.rate(X, V) for V in np.eye(6)[3:]])
+        yielding = np.where(np.all(np.abs(shifts) < 1e-12, axis=0), angular, linear)
         ends = joint.a.name, joint.b.name
         return Bushing(
             joint.name, *ends, closure, tuple((1.0 / yielding).tolist()), (0.0,) * closure.count, implicit=True
@@ -309,14 +296,6 @@ def bushing(parts: Parts, model: Model, q: Array, joint: JointPart, step: float 
         tuple(k.astype(float).tolist()),
         tuple(d.astype(float).tolist()),
     )
-
-
-def _angular(closure: Closure) -> Array:
-    """Whether each row is an angle: shifts do not change it."""
-    rng = np.random.default_rng(0)
-    X = Pose(so3.exp(rng.uniform(-0.5, 0.5, 3)), rng.uniform(0.5, 1.0, 3))
-    shifts = np.array([closure.rate(X, V) for V in np.eye(6)[3:]])
-    return np.all(np.abs(shifts) < 1e-12, axis=0)
 
 
 def _mobility(model: Model, q: Array, joint: JointPart, closure: Closure) -> Array:

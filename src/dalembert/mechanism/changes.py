@@ -19,7 +19,7 @@ from dalembert.typing import Array
 
 from .elements import AxisForce
 from .graph import coordinate_joints
-from .parts import COUNTED, JointPart
+from .parts import COUNTED
 from .robot import MechanismRobot
 from .sensors import moment_of, reaction, system_of
 from .takeover import changed, energies, later, standing, taken_over
@@ -281,27 +281,25 @@ class _Changing:
         after = energies(self.robot, self.q, self.v)
         self.happened.append(Happened(change.label, self.t, before[0] - after[0], before[1] - after[1]))
         if part is not None:
-            self._drop(change, part, when)
+            for k in list(self.pending):
+                other = self.changes[k]
+                waits = next((x[0] for x in (other.angle, other.force) if x is not None), "")
+                if waits == change.of and (change.action == "break" or other.angle is not None):
+                    moves = "is gone" if change.action == "break" else "is locked"
+                    self.pending.remove(k)
+                    self.log.append(
+                        f"{other.label}: cannot happen after t = {self.t:.9g} s, since joint {waits!r} {moves}"
+                    )
+            if change.action == "break":
+                for element in self.mechanism.elements.values():
+                    if isinstance(element, AxisForce) and (element.frame, element.other) == (part.a.name, part.b.name):
+                        self.log.append(f"{change.label} {when}: {element.label()!r} still acts between its two points")
 
     def _shift(self) -> None:
         """Let the time of the elements be that of the beginning, although a run begins now."""
         elements = tuple(later(element, self.t) for element in self.elements) if self.t else self.elements
         model, log = self.robot.model, self.robot.import_log
         self.robot = MechanismRobot(model, log, self.mechanism, self.coordinates, elements, (self.q, self.v))
-
-    def _drop(self, change: Change, part: JointPart, when: str) -> None:
-        """Forget changes that wait for a joint that has gone, or stands still, and say what still acts at it."""
-        for k in list(self.pending):
-            other = self.changes[k]
-            waits = next((x[0] for x in (other.angle, other.force) if x is not None), "")
-            if waits == change.of and (change.action == "break" or other.angle is not None):
-                moves = "is gone" if change.action == "break" else "is locked"
-                self.pending.remove(k)
-                self.log.append(f"{other.label}: cannot happen after t = {self.t:.9g} s, since joint {waits!r} {moves}")
-        if change.action == "break":
-            for element in self.mechanism.elements.values():
-                if isinstance(element, AxisForce) and (element.frame, element.other) == (part.a.name, part.b.name):
-                    self.log.append(f"{change.label} {when}: {element.label()!r} still acts between its two points")
 
 
 def _at_once(t: float) -> float:

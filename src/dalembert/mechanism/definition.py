@@ -169,11 +169,6 @@ class Mechanism(Drawing):
         return Contact(pairs=list(self._touching), **self._touch) if self._touching else None
 
     @property
-    def _touching_bodies(self) -> set[str]:
-        shaped = {shape.name: shape.at.body for shape in self._shapes.values()}
-        return {shaped.get(name, name) for pair in self._touching for name in pair}
-
-    @property
     def contacts(self) -> tuple[tuple[tuple[str, str], dict[str, Any]], ...]:
         """Pairs that may touch, with the settings of their contact."""
         return tuple((pair, dict(self._touch)) for pair in self._touching)
@@ -226,7 +221,8 @@ class Mechanism(Drawing):
         elif target == "touching":
             if of not in self._bodies:
                 raise unknown("body", of, self._bodies, where)
-            if of not in self._touching_bodies:
+            shaped = {shape.name: shape.at.body for shape in self._shapes.values()}
+            if of not in {shaped.get(name, name) for pair in self._touching for name in pair}:
                 raise DalembertError(f"{where}: body {of!r} may touch nothing: say what with contact(…) before")
         elif of not in (self._joints if target == "joint" else self._elements):
             raise unknown(target, of, self._joints if target == "joint" else self._elements, where)

@@ -54,7 +54,8 @@ def read(source: str | os.PathLike[str]) -> Mechanism:
     """The mechanism of a .mech.toml file."""
     file, _ = parse_toml(source)
     file.check_keys(TOP)
-    mechanism = _stated(file, "name", Mechanism, file.text("name"), _plain(file, "gravity", (0.0, 0.0, -9.81)))
+    gravity = _value(file, "gravity") if "gravity" in file else (0.0, 0.0, -9.81)
+    mechanism = _stated(file, "name", Mechanism, file.text("name"), gravity)
     ground = file.table("ground")
     if ground is not None:
         ground.check_keys({"points"})
@@ -128,10 +129,6 @@ def _value(table: TomlTable, key: str) -> Any:
     if not np.all(np.isfinite(array)):
         raise table.error(f"{key} is {value!r}, expected finite numbers", key)
     return value
-
-
-def _plain(table: TomlTable, key: str, default: Any) -> Any:
-    return _value(table, key) if key in table else default
 
 
 SHORT = 6  # numbers or rows that stand on one line

@@ -69,8 +69,10 @@ def coordinates(kind: str, shape: dict[str, Any], X_KL: Pose) -> Array:
     if kind == "cylindrical":
         return np.array([angle, axis @ p])
     if kind == "planar":
-        x, y = _planar_axes(axis)
-        return np.array([x @ p, y @ p, angle])
+        following = np.eye(3)[(np.argmax(np.abs(axis)) + 1) % 3]
+        x = following - (following @ axis) * axis
+        x = x / np.linalg.norm(x)
+        return np.array([x @ p, np.cross(axis, x) @ p, angle])
     if kind == "screw":  # as many turns as the advance tells
         whole = np.round((axis @ p / shape["pitch"] - angle) / (2.0 * np.pi))
         return np.array([angle + 2.0 * np.pi * whole])
@@ -94,13 +96,6 @@ def _universal(axis: Array, axis2: Array, R: Array) -> Array:
         if np.max(np.abs(step)) < 1e-9:
             break
     return best
-
-
-def _planar_axes(axis: Array) -> tuple[Array, Array]:
-    following = np.eye(3)[(np.argmax(np.abs(axis)) + 1) % 3]
-    x = following - (following @ axis) * axis
-    x = x / np.linalg.norm(x)
-    return x, np.cross(axis, x)
 
 
 def unit(value: Any, where: str, what: str) -> Array:

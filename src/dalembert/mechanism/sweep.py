@@ -107,28 +107,21 @@ class Sweep:
         force = self.shaking()[:, 3:]
         columns = []
         for body in bodies:
-            self._check_pivot(body)
+            if np.max(np.ptp(self.path(body), axis=0)) > 1e-9:
+                raise DalembertError(
+                    f"balance: body {body!r} does not turn about a pivot on the ground: name bodies that do"
+                )
             for unit in np.eye(3):
-                columns.append(-self._turning(body, unit).ravel())
+                at, end = (
+                    self.robot.acceleration(self.q, self.slopes, self.curvatures, body, point=tuple(point))[:, 3:]
+                    for point in (np.zeros(3), unit)
+                )
+                columns.append(-(end - at).ravel())
         A = np.stack(columns, axis=1)
         best = np.linalg.lstsq(A, -force.ravel(), rcond=1e-9)[0]
         left = force + (A @ best).reshape(force.shape)
         sizes = [float(np.max(np.linalg.norm(x, axis=1))) for x in (force, left)]
         return Balance({body: best[3 * k : 3 * k + 3] for k, body in enumerate(bodies)}, *sizes)
-
-    def _turning(self, body: str, arm: Array) -> Array:
-        """Second derivative (n, 3) in the input of a constant arm (3,) along the body's axes."""
-        at, end = (
-            self.robot.acceleration(self.q, self.slopes, self.curvatures, body, point=tuple(point))[:, 3:]
-            for point in (np.zeros(3), arm)
-        )
-        return end - at
-
-    def _check_pivot(self, body: str) -> None:
-        if np.max(np.ptp(self.path(body), axis=0)) > 1e-9:
-            raise DalembertError(
-                f"balance: body {body!r} does not turn about a pivot on the ground: name bodies that do"
-            )
 
     def plot(self, *points: str) -> Any:
         """A matplotlib figure: curves of points in the x-y plane, or all coordinates and their slopes."""

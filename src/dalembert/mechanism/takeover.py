@@ -34,7 +34,13 @@ def changed(mechanism: Mechanism, robot: MechanismRobot, q: Array, change: Chang
         name: replace(joint, start=counted.get(name), rate=None) for name, joint in mechanism._joints.items()
     }
     following._bodies = {
-        name: replace(body, points=dict(body.points), pose=_place(robot, q, name), velocity=None, spin=None)
+        name: replace(
+            body,
+            points=dict(body.points),
+            pose=None if name == GROUND else Pose.from_matrix(robot.pose(q, f"{name}.{ORIGIN}")),
+            velocity=None,
+            spin=None,
+        )
         for name, body in mechanism._bodies.items()
     }
     following._elements = dict(mechanism._elements)
@@ -58,10 +64,6 @@ def changed(mechanism: Mechanism, robot: MechanismRobot, q: Array, change: Chang
     return following
 
 
-def _place(robot: MechanismRobot, q: Array, name: str) -> Pose | None:
-    return None if name == GROUND else Pose.from_matrix(robot.pose(q, f"{name}.{ORIGIN}"))
-
-
 def taken_over(
     mechanism: Mechanism, robot: MechanismRobot, q: Array, v: Array, coordinates: str, step: float | None
 ) -> tuple[MechanismRobot, Array, Array]:
@@ -80,22 +82,18 @@ def taken_over(
     momentum = sum(J.T @ M @ V for J, M, V in zip(rows, masses, twists, strict=True))
     inertia = following.mass_matrix(q1)
     rotors = inertia - sum(J.T @ M @ J for J, M in zip(rows, masses, strict=True))
-    momentum = momentum + rotors @ _rates(robot, following, v)
+    # the velocities (nv,) before a change, of joints that are still there; 0 for others
+    before = {body.joint.name: v[body.v] for body in robot.model.bodies}
+    rates = np.zeros(following.nv)
+    for moved in following.model.bodies:
+        if (known := before.get(moved.joint.name)) is not None and len(known) == moved.joint.nv:
+            rates[moved.v] = known
+    momentum = momentum + rotors @ rates
     kept, N = _allowed(following, q1)
     if N.shape[1]:
         kept = kept + N @ np.linalg.solve(N.T @ inertia @ N, N.T @ (momentum - inertia @ kept))
     following.start = (q1, kept)
     return following, q1, kept
-
-
-def _rates(robot: MechanismRobot, following: MechanismRobot, v: Array) -> Array:
-    """The velocities (nv,) before a change, of joints that are still there; 0 for others."""
-    before = {body.joint.name: v[body.v] for body in robot.model.bodies}
-    rates = np.zeros(following.nv)
-    for body in following.model.bodies:
-        if (known := before.get(body.joint.name)) is not None and len(known) == body.joint.nv:
-            rates[body.v] = known
-    return rates
 
 
 def _allowed(robot: MechanismRobot, q: Array) -> tuple[Array, Array]:

@@ -74,16 +74,11 @@ class Wheel(Named):
         d, d_rate = -self.radius * up, -self.radius * (u_rate - (up @ u_rate) * up) / size
         point = J[3:] - so3.skew(d) @ J[:3]
         bias = A[3:] + cross(A[:3], d) + cross(w, d_rate)
-        t, b = _across(n)
-        along = np.stack([t, b, n])
+        t = np.cross(np.eye(3)[np.argmin(np.abs(n))], n)
+        t = t / np.linalg.norm(t)
+        along = np.stack([t, np.cross(n, t), n])
         height = n @ X.p - self.radius * size - self.level
         return Rows(np.array([0.0 * height, 0.0 * height, height]), along @ point, along @ bias, NOTHING)
-
-
-def _across(n: Array) -> tuple[Array, Array]:
-    t = np.cross(np.eye(3)[np.argmin(np.abs(n))], n)
-    t = t / np.linalg.norm(t)
-    return t, np.cross(n, t)
 
 
 def eigenvalues(robot: MechanismRobot, slopes: Any, q: Any, v: Any) -> Array:

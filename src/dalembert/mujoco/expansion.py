@@ -138,7 +138,10 @@ def _tetrahedron(body: Differences) -> tuple[Array, Any]:
         new = body.farthest(-x / sqrt(dot(x, x) + TINY))
         p, q, w = rows[0, :3], rows[1, :3], new[:3]
         empty, one, two, three = (count == float(k) for k in range(4))
-        within, on_plane = _on_triangle(p, q, w)
+        n = cross(q - p, w - p)
+        weights = dot(n, cross(q, w)), dot(n, cross(w, p)), dot(n, cross(p, q))
+        within = logical_and(logical_and(weights[0] > 0.0, weights[1] > 0.0), weights[2] > 0.0)
+        on_plane = _foot(n, p)
         of_p, of_q = _on_line(p, w), _on_line(q, w)
         by_q = dot(of_q, of_q) < dot(of_p, of_p)
         shrinks = logical_and(two, logical_not(within))
@@ -167,14 +170,6 @@ def _on_line(p: Array, q: Array) -> Array:
     """The point nearest to the origin on a line through two points."""
     d = q - p
     return q - (dot(q, d) / (dot(d, d) + TINY)) * d
-
-
-def _on_triangle(p: Array, q: Array, w: Array) -> tuple[Any, Array]:
-    """Point nearest to the origin on the plane of three points, after the condition that it is between them."""
-    n = cross(q - p, w - p)
-    weights = dot(n, cross(q, w)), dot(n, cross(w, p)), dot(n, cross(p, q))
-    within = logical_and(logical_and(weights[0] > 0.0, weights[1] > 0.0), weights[2] > 0.0)
-    return within, _foot(n, p)
 
 
 def _foot(n: Array, p: Array) -> Array:
@@ -228,14 +223,18 @@ def _grown(body: Differences, rows: Array) -> Array:
     room = 4 + body.most
 
     def step(points: Any, faces: Any, face: Any, size: Any, upper: Any, _: Any) -> dict[str, Any]:
-        face = _nearest(faces, size[1])
+        def one(best: Any, face: Any) -> dict[str, Any]:
+            return {"best": where(face[6] < best[6], face, best)}
+
+        face = scan(one, {"face": faces}, {"best": np.array([*np.zeros(6), np.inf])}, count=size[1])["best"][-1]
         v, lower = face[3:6], sqrt(face[6])
         new = body.farthest(v / lower)
         upper = minimum(upper, dot(v, new[:3]) / lower)
         done = logical_or(upper - lower < LEAST, _known(points, size[0], new[6]))
 
         def then() -> dict[str, Any]:
-            corners = _put(points, size[0], new)
+            put = lambda _, to: {"to": np.array([to]), "rows": new[None]}  # noqa: E731
+            corners = visit(put, {"to": np.array([size[0]])}, points)["table"]
             table, count = _around_corner(faces, size[1], corners, size[0])
             return {"points": corners, "faces": table, "size": np.array([size[0] + 1.0, count])}
 
@@ -251,30 +250,16 @@ def _grown(body: Differences, rows: Array) -> Array:
         }
 
     points = np.concatenate([rows, np.zeros((room - 4, 7))])
-    first = np.array([_face(points, corners) for corners in FACES.astype(int)])
+    first = np.array([_through(face.astype(float), *points[face, :3]) for face in FACES.astype(int)])
     faces = np.concatenate([first, np.zeros((2 * room - 8, 7))])  # n corners have 2 n − 4 faces
     start = {"points": points, "faces": faces, "face": first[0], "size": np.array([4.0, 4.0])}
     end = repeat(step, body.most + 1, start | {"upper": np.inf, "done": 0.0}, "done")
     return where(end["done"] > 0.5, take(end["points"], end["face"][:3]), np.nan)
 
 
-def _face(points: Array, corners: Array) -> Array:
-    """A face (7,) through three corners with numbers that are known."""
-    return _through(corners.astype(float), *(points[k, :3] for k in corners))
-
-
 def _through(numbers: Array, a: Array, b: Array, c: Array) -> Array:
     v = _foot(cross(b - a, c - a), a)
     return np.array([*numbers, *v, dot(v, v)])
-
-
-def _nearest(faces: Array, count: Any) -> Array:
-    """The face nearest to the origin, the first of equal ones."""
-
-    def one(best: Any, face: Any) -> dict[str, Any]:
-        return {"best": where(face[6] < best[6], face, best)}
-
-    return scan(one, {"face": faces}, {"best": np.array([*np.zeros(6), np.inf])}, count=count)["best"][-1]
 
 
 def _known(points: Array, count: Any, number: Any) -> Any:
@@ -284,11 +269,6 @@ def _known(points: Array, count: Any, number: Any) -> Any:
         return {"known": where(other == number, 1.0, known)}
 
     return scan(one, {"other": points[:, 6]}, {"known": 0.0}, count=count)["known"][-1] > 0.5
-
-
-def _put(table: Array, number: Any, row: Array) -> Array:
-    """A table with a row in the place of that with a number."""
-    return visit(lambda _, to: {"to": np.array([to]), "rows": row[None]}, {"to": np.array([number])}, table)["table"]
 
 
 def _around_corner(faces: Array, count: Any, points: Array, number: Any) -> tuple[Array, Any]:

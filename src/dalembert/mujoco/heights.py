@@ -69,7 +69,13 @@ class Field:
 
     def window(self, shape: Any, X: Pose, reach: Any) -> Array:
         """Below a shape at X: number of the first column and row of cells, of columns and rows, lowest height (5,)."""
-        low, high = _box(shape, X)
+        low, high = [], []
+        for axis in range(3):
+            d = X.R[axis]
+            up = dot(shape.support(d), d)
+            down = dot(shape.support(-d), -d) if isinstance(shape, HULLS) else up
+            low.append(X.p[axis] - down)
+            high.append(X.p[axis] + up)
         first, count = [], []
         for k, (grid, cells) in enumerate(((self.xs, self.columns), (self.ys, self.rows))):
             scale = cells / (grid[-1] - grid[0])
@@ -91,18 +97,6 @@ class Field:
 
     def _height(self, column: Any, row: Any) -> Any:
         return lookup(self.heights.ravel(), column * float(self.rows + 1) + row)
-
-
-def _box(shape: Any, X: Pose) -> tuple[list[Any], list[Any]]:
-    """The lowest and highest coordinates of a shape at X."""
-    low, high = [], []
-    for axis in range(3):
-        d = X.R[axis]
-        up = dot(shape.support(d), d)
-        down = dot(shape.support(-d), -d) if isinstance(shape, HULLS) else up
-        low.append(X.p[axis] - down)
-        high.append(X.p[axis] + up)
-    return low, high
 
 
 def prism_point(body: Prism, shape: Any, X: Pose, reach: Any, searched: bool) -> tuple[Any, Array, Array]:

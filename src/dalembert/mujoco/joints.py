@@ -185,7 +185,10 @@ class SoftTie:
             if self.second >= 0:
                 w_b = velocity(model, q, v, Frame("", self.second, self.placement_second))[:3]
             weights += [self.angular] * 3
-            turned = _half_bias(turn, X_b.R, sparse_product(J[:3], v), w_b, bias[:3])
+            w = sparse_product(J[:3], v)
+            u = X_b.R.T @ w
+            turning_rate = np.concatenate([[-0.5 * (turn[1:] @ u)], _half(turn) @ u])
+            turned = _half(turning_rate) @ u + _half(turn) @ (X_b.R.T @ (bias[:3] - cross(w_b, w)))
             drift = np.concatenate([drift, self.scale * turned])
         size = sqrt(sum(x * x for x in deviation))
         block = simple_block("equal", rows, v, deviation, size, self.softness, weights, shortest)
@@ -199,16 +202,6 @@ def _half(turn: Array) -> Array:
     """(3, 3): rates of the vector part of the quaternion R_bᵀ R_a per angular velocity of a against b, in b's axes."""
     w, x, y, z = turn
     return 0.5 * np.array([[w, z, -y], [-z, w, x], [y, -x, w]])
-
-
-def _half_bias(turn: Array, R_b: Array, w: Array, w_b: Array, bias: Array) -> Array:
-    """(3,): the second derivative of that vector part without accelerations of joints.
-
-    w, w_b: angular velocities of a against b, and of b, in the world; bias: the first one's rate.
-    """
-    u = R_b.T @ w
-    turning_rate = np.concatenate([[-0.5 * (turn[1:] @ u)], _half(turn) @ u])
-    return _half(turning_rate) @ u + _half(turn) @ (R_b.T @ (bias - cross(w_b, w)))
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> tuple[Any, Any]:

@@ -313,12 +313,6 @@ PLANE: dict[type, Callable[..., list[Point]]] = {
 }
 
 
-def _spheres(p_a: Array, r_a: Any, p_b: Array, r_b: Any) -> Point:
-    between, normal = unit(p_b - p_a, X_AXIS)
-    distance = between - r_a - r_b
-    return Point(distance, p_a + (r_a + 0.5 * distance) * normal, normal)
-
-
 def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[Point]:
     """The nearest points of two segments; of parallel ones both ends of where they lie beside each other."""
     u, w = 0.5 * a.length * X_a.R[:, 2], 0.5 * b.length * X_b.R[:, 2]
@@ -329,7 +323,10 @@ def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[Point]:
     parallel = determinant <= PARALLEL * PARALLEL * uu * ww
 
     def at(x: Any, y: Any) -> Point:
-        return _spheres(X_a.p + x * u, a.radius, X_b.p + y * w, b.radius)
+        p_a = X_a.p + x * u
+        between, normal = unit((X_b.p + y * w) - p_a, X_AXIS)
+        distance = between - a.radius - b.radius
+        return Point(distance, p_a + (a.radius + 0.5 * distance) * normal, normal)
 
     whole = where(parallel, 1.0, determinant)
     x = (ww * p - uw * q) / whole

@@ -108,12 +108,8 @@ def _cut(outer: Polygon, polygon: Polygon) -> tuple[Array, Any]:
     carry = {"first": np.zeros(3), "last": np.zeros(3), "count": 0.0, "kept": polygon.count}
     given = {"begin": begins, "i": numbers, "target": target}
     end = visit(side, given, table, at, carry, lookup(starts, outer.count))
-    half = where(_odd(outer.count), 1.0, 0.0) * float(room)
+    half = where(outer.count - 2.0 * floor(0.5 * outer.count) > 0.5, 1.0, 0.0) * float(room)
     return take(end["table"], half + np.arange(float(room))), end["kept"]
-
-
-def _odd(count: Any) -> Any:
-    return count - 2.0 * floor(0.5 * count) > 0.5
 
 
 def _low(table: Array, count: Any, most: Any) -> tuple[Array, Any]:

@@ -74,7 +74,13 @@ def forces_at(a: Array, blocks: Sequence[Block], contacts: Contacts | None = Non
         force = force + sparse_product(block.J.T, answer)
     pushes = np.zeros((0, 3))
     if contacts is not None:
-        pushed = _pushed(contacts, a, force)
+
+        def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
+            push = contacts.answer(J @ a - reference, *law)[0]
+            return {"gathered": gathered + J.T @ push, "push": push}
+
+        items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
+        pushed = _summed(one, items, {"gathered": force}, contacts.count)
         force, pushes = pushed["gathered"], pushed["push"]
     return Solution(a, force, answers, pushes)
 
@@ -82,17 +88,6 @@ def forces_at(a: Array, blocks: Sequence[Block], contacts: Contacts | None = Non
 def _misses(a: Array, blocks: Sequence[Block]) -> list[Array]:
     """J a − reference of each block."""
     return [sparse_product(block.J, a) - block.reference for block in blocks]
-
-
-def _pushed(contacts: Contacts, a: Array, force: Array) -> dict[str, Array]:
-    """Forces of the contacts in slots: "push" (k, rows), and "gathered", `force` with theirs, summed up."""
-
-    def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
-        push = contacts.answer(J @ a - reference, *law)[0]
-        return {"gathered": gathered + J.T @ push, "push": push}
-
-    items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
-    return _summed(one, items, {"gathered": force}, contacts.count)
 
 
 class _Step(NamedTuple):
@@ -119,7 +114,14 @@ class _Problem:
         for block, x in zip(self.blocks, _misses(a, self.blocks), strict=True):
             force, stiffness = block.answer(x)
             gradient = gradient - sparse_product(block.J.T, force)
-            _add(H, block.J, stiffness)
+            # H += Jᵀ stiffness J, the lower triangle
+            pattern = nonzeros(block.J)
+            columns = np.flatnonzero(pattern.any(axis=0))
+            W = sparse_product(stiffness, block.J[:, columns])
+            for i, column in enumerate(columns):
+                for j in range(i + 1):
+                    terms = [block.J[k, column] * W[k, j] for k in range(len(block.J)) if pattern[k, column]]
+                    H[column, columns[j]] = H[column, columns[j]] + sum(terms)
         if self.contacts is not None:
             gradient, H = self._with_contacts(self.contacts, a, gradient, H)
         s = factor(H, range(len(a))[::-1]).solve(-gradient)
@@ -194,14 +196,3 @@ def _summed(
 ) -> dict[str, Array]:
     """Sums carried from contact to contact, and the other results of each."""
     return visit(lambda _, *parts: step(*parts), items, np.zeros((1, 1)), None, carry, count)
-
-
-def _add(H: Array, J: Array, stiffness: Array) -> None:
-    """H += Jᵀ stiffness J, the lower triangle."""
-    pattern = nonzeros(J)
-    columns = np.flatnonzero(pattern.any(axis=0))
-    W = sparse_product(stiffness, J[:, columns])
-    for i, column in enumerate(columns):
-        for j in range(i + 1):
-            terms = [J[k, column] * W[k, j] for k in range(len(J)) if pattern[k, column]]
-            H[column, columns[j]] = H[column, columns[j]] + sum(terms)

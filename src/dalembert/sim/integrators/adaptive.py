@@ -75,7 +75,8 @@ def attempt(
     d = h * weighted(method.b, slopes.d)
     e1 = e + h * weighted(method.b, slopes.e)
     q1, e1 = system.projected(integrate(model, q, d), e1, clock.t + h)
-    sizes = np.concatenate([_sizes(system, q, q1), _larger(layout.measured(e), layout.measured(e1))])
+    moved = [maximum(b.joint.size(q[b.q]), b.joint.size(q1[b.q])) for b in model.independent]
+    sizes = np.concatenate([*moved, maximum(absolute(layout.measured(e)), absolute(layout.measured(e1)))])
     square = _square(method, h, slopes.d, [layout.measured(k) for k in slopes.e], limits.atol + limits.rtol * sizes)
     fits = square <= 1.0
     accepted = logical_and(active, fits)
@@ -111,16 +112,6 @@ def attempt(
     if dense:
         outputs["dense"] = polynomial(method, slopes)
     return outputs
-
-
-def _sizes(system: System, q0: Array, q1: Array) -> Array:
-    """The size of each freedom's coordinate (nv,)."""
-    bodies = system.model.independent
-    return np.concatenate([maximum(body.joint.size(q0[body.q]), body.joint.size(q1[body.q])) for body in bodies])
-
-
-def _larger(x: Array, y: Array) -> Array:
-    return maximum(absolute(x), absolute(y))
 
 
 def _square(method: Tableau, h: Any, d: list, measured: list, scale: Array) -> Any:

@@ -188,7 +188,18 @@ def integrator_for(
 ) -> Integrator:
     """The integrator asked for, or the default; rigid contact has a step of its own, MuJoCo's that of the file."""
     if isinstance(contact, Contact) and contact.model == "mujoco":
-        return _for_mujoco(where, integrator, model)
+        option = model.mujoco.option if model.mujoco else MujocoOption()
+        of_file = MUJOCO.get(option.integrator, MUJOCO["Euler"])
+        if of_file is MUJOCO["Euler"] and not option.implicit_damping:
+            of_file = INTEGRATORS["semi-implicit"]
+        method = of_file if integrator is None else chosen(integrator, INTEGRATORS, where)
+        if method.residual is not None or method.free_bodies:
+            raise DalembertError(
+                f"{where}: integrator {method.name!r} does not take the constraints of Contact(model='mujoco'): leave "
+                f"`integrator` out for {of_file.name!r}, that of the file, or use 'semi-implicit-damped', "
+                "'implicit-velocity', 'implicit-fast' or 'rk4'"
+            )
+        return method
     if not (isinstance(contact, Contact) and contact.model == "rigid"):
         return chosen(default if integrator is None else integrator, INTEGRATORS, where)
     if integrator is None:
@@ -198,21 +209,6 @@ def integrator_for(
         f"{where}: integrator is {name!r}, but rigid contact has a time step of its own: leave `integrator` out, "
         "or use Contact(model='compliant')"
     )
-
-
-def _for_mujoco(where: str, integrator: str | Integrator | None, model: Model) -> Integrator:
-    option = model.mujoco.option if model.mujoco else MujocoOption()
-    of_file = MUJOCO.get(option.integrator, MUJOCO["Euler"])
-    if of_file is MUJOCO["Euler"] and not option.implicit_damping:
-        of_file = INTEGRATORS["semi-implicit"]
-    method = of_file if integrator is None else chosen(integrator, INTEGRATORS, where)
-    if method.residual is not None or method.free_bodies:
-        raise DalembertError(
-            f"{where}: integrator {method.name!r} does not take the constraints of Contact(model='mujoco'): leave "
-            f"`integrator` out for {of_file.name!r}, that of the file, or use 'semi-implicit-damped', "
-            "'implicit-velocity', 'implicit-fast' or 'rk4'"
-        )
-    return method
 
 
 MANY = 4  # evaluations from which on they may share their code

@@ -132,9 +132,14 @@ def carried_step(
     (kick,) = now.kick
     whole = 2.0 * kick - 1.0  # 0 for the half kick, which does not move on in time
     ahead = now.poses.reshape(-1)
-    acting = _without(system, lambda spring: spring.implicit).acting(
-        t + whole * h, ahead, _expected(system, bodies, q, e, now), u
-    )
+    before = bodies.moving(q, system.layout.velocity(e))
+
+    def step(body: FreeBody, pose: Any, V: Any, W: Any, V0: Any, W0: Any) -> dict[str, Any]:
+        return {"v": twist_of(body, pose, 2.0 * V - V0, 2.0 * W - W0)}
+
+    end = bodies.over_bodies(step, pose=now.poses, V=now.velocity, W=now.spin, V0=before.velocity, W0=before.spin)
+    expected = system.layout.replaced(e, end["v"].reshape(-1))  # as far as known: forces may depend on velocities
+    acting = _without(system, lambda spring: spring.implicit).acting(t + whole * h, ahead, expected, u)
 
     def push(body: FreeBody, pose: Any, V: Any, W: Any, g_before: Any, wrench: Any) -> dict[str, Any]:
         g = gyroscopic(body, W)
@@ -156,17 +161,6 @@ def carried_step(
     learned = now.learned + phi if bodies.joints.independent else (1.0 - FORGOTTEN) * (now.learned + phi)
     following = LeapfrogMemory(after["pose"], after["V"], after["W"], after_push["g"], learned, np.array([1.0]))
     return ahead, system.layout.replaced(e, after["v"].reshape(-1), states), following.flat(bodies)
-
-
-def _expected(system: System, bodies: FreeBodies, q: Array, e: Array, now: LeapfrogMemory) -> Array:
-    """e where the memory is ahead, its velocity as far as it is known before the step: forces may depend on it."""
-    before = bodies.moving(q, system.layout.velocity(e))
-
-    def step(body: FreeBody, pose: Any, V: Any, W: Any, V0: Any, W0: Any) -> dict[str, Any]:
-        return {"v": twist_of(body, pose, 2.0 * V - V0, 2.0 * W - W0)}
-
-    end = bodies.over_bodies(step, pose=now.poses, V=now.velocity, W=now.spin, V0=before.velocity, W0=before.spin)
-    return system.layout.replaced(e, end["v"].reshape(-1))
 
 
 def single_step(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:

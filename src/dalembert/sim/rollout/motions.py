@@ -262,7 +262,7 @@ class PlannedMotions(Motions):
         try:
             while number < self.steps and rows:
                 named |= planners.reach(number, named["q"], named["e"][:, :nv], settings, threads)
-                end = min(planners.next(number), self._record_after(number))
+                end = min(planners.next(number), self.steps if self.each else (number // self.every + 1) * self.every)
                 records = self._piece(named, number, end, q, e, threads)
                 number = end
                 if check and not sound(q[:, records], e[:, records], nv).all():
@@ -270,10 +270,6 @@ class PlannedMotions(Motions):
         except KeyboardInterrupt:
             raise self._stopped(number, named, q, e, batch) from None
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
-
-    def _record_after(self, number: int) -> int:
-        """The step at which the next record is due."""
-        return self.steps if self.each else (number // self.every + 1) * self.every
 
     def _piece(self, named: dict[str, Any], begin: int, end: int, q: Array, e: Array, threads: int | None) -> slice:
         """Steps begin … end; `named` becomes the state after them. Returns which records they wrote to."""

@@ -249,7 +249,13 @@ def planned(
     if equipment.planned_sizes:
         motions = PlannedMotions(steps, h, settings.interval, settings.count, equipment.driving)
         return RolloutPlan(motions, arguments, word)
-    return RolloutPlan(_motions(steps, h, settings.interval, settings.count), arguments, word)
+    # kept with the stepping, and gone with it
+    key = h, settings.interval, settings.count
+    if key not in steps.motions:
+        if len(steps.motions) >= KEPT:
+            steps.motions.clear()
+        steps.motions[key] = Motions(steps, h, settings.interval, settings.count)
+    return RolloutPlan(steps.motions[key], arguments, word)
 
 
 def _check_planned(torque: Sampled, arrays: Mapping[str, Any], carries: bool) -> None:
@@ -348,23 +354,20 @@ def _with_states(steps: Stepping, q: Any, v: Any, memory: Any) -> Any:
     if memory is not None:
         v = _joined(v, remembered(steps, v, memory))
     elif steps.kept:
-        v = _joined(v, _started(steps, q, v))
+        # states of elements and controllers as they start
+        try:
+            start = steps.start
+        except Exception as error:  # whatever the user's code raises when it meets a traced number
+            names = ", ".join(x.label() for x in steps.elements if x.size(steps.model)) or "a controller"
+            raise DalembertError(
+                f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and "
+                "dalembert.math"
+            ) from None
+        v = _joined(v, start(q, v, check=False))
     if steps.carried is None:
         return v
     carried = steps.carried.start(steps.system, q, v[..., : steps.model.nv])
     return np.concatenate([np.broadcast_to(v, (*carried.shape[:-1], v.shape[-1])), carried], -1)
-
-
-def _started(steps: Stepping, q: Any, v: Any) -> Any:
-    """States of elements and controllers as they start."""
-    try:
-        start = steps.start
-    except Exception as error:  # whatever the user's code raises when it meets a traced number
-        names = ", ".join(element.label() for element in steps.elements if element.size(steps.model)) or "a controller"
-        raise DalembertError(
-            f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
-        ) from None
-    return start(q, v, check=False)
 
 
 def _joined(*arrays: Any) -> Any:
@@ -392,13 +395,3 @@ def _with_marks(steps: Stepping, e: Any) -> Any:
         kind = library("rollout", [e])
         return _joined(e, kind.asarray(marks, kind.dtype(e)))
     return _joined(e, marks.astype(e.dtype))
-
-
-def _motions(steps: Stepping, step: float, every: int, count: int) -> Motions:
-    """Kept with the stepping, and gone with it."""
-    key = step, every, count
-    if key not in steps.motions:
-        if len(steps.motions) >= KEPT:
-            steps.motions.clear()
-        steps.motions[key] = Motions(steps, step, every, count)
-    return steps.motions[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from math import prod
 from typing import Any
@@ -72,7 +72,8 @@ class Stepper:
             tau = self._nothing
         if not self._system.permanent_count:
             return self._stepped(q, v, tau, z, keywords)
-        if keywords.get("check", True) and not _is_same(q, self._last):
+        same = q is self._last or (type(q) is type(self._last) is np.ndarray and np.array_equal(q, self._last))
+        if keywords.get("check", True) and not same:
             self._open_loops.warn("stepper", {"q": q, "v": v}, DRIFT, depth=3)
         after = self._stepped(q, v, tau, z, keywords)
         self._last = after[0]
@@ -82,7 +83,14 @@ class Stepper:
         values = self._live.taken(q, keywords) if self._live.names else ()
         if not self.nz:
             if z is not None:
-                return self._remembered(q, v, tau, z, values, keywords)
+                # a step whose contacts remember the one before
+                if self._system.contact is None:
+                    raise DalembertError("stepper: got z, but no element or actuator has states of its own")
+                if self._remembering is None:
+                    settings = self.model, self.settings, self.integrator, self.controls
+                    call = _compiled(*settings, self._live, remembers=True)[1]
+                    self._remembering = call.builtin("stepper", f"({', '.join(call.sizes)})\n--\n\n", call)
+                return self._remembering(q, v, tau, z, *values, **keywords)
             return self._fast(q, v, tau, *values, **keywords)
         if z is None:
             raise DalembertError(
@@ -90,18 +98,6 @@ class Stepper:
                 "tau, z), from z = stepper.start(q, v)"
             )
         return self._fast(q, v, tau, z, *values, **keywords)
-
-    def _remembered(
-        self, q: Any, v: Any, tau: Any, z: Any, values: Sequence[Any], keywords: dict[str, Any]
-    ) -> tuple[Any, ...]:
-        """A step whose contacts remember the one before."""
-        if self._system.contact is None:
-            raise DalembertError("stepper: got z, but no element or actuator has states of its own")
-        if self._remembering is None:
-            settings = self.model, self.settings, self.integrator, self.controls
-            call = _compiled(*settings, self._live, remembers=True)[1]
-            self._remembering = call.builtin("stepper", f"({', '.join(call.sizes)})\n--\n\n", call)
-        return self._remembering(q, v, tau, z, *values, **keywords)
 
     def start(self, q: Any, v: Any) -> Any:
         """The states z (…, n) of elements, actuators and rigid contact at the beginning, at q (…, nq), v (…, nv).
@@ -111,7 +107,13 @@ class Stepper:
         if not self._system.layout.nz:
             return np.zeros(0)
         if self._start is None:
-            self._start = _starting(self._system)
+            model = self._system.model
+
+            def begin(q: Array, v: Array) -> Array:
+                states = [element.start(model, q, v) for element in self._system.elements]
+                return np.array([q[0].lift(number) for number in np.concatenate(states)], object)
+
+            self._start = function_call(model, "stepper", {"q": model.nq, "v": model.nv}, begin)
         return self._start(q, v)
 
     def __repr__(self) -> str:
@@ -119,11 +121,6 @@ class Stepper:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stepper, (self.model, self.settings, self.controls, self._live.names)
-
-
-def _is_same(q: Any, last: Any) -> bool:
-    """Whether a state is the one that the last step gave."""
-    return q is last or (type(q) is type(last) is np.ndarray and np.array_equal(q, last))
 
 
 def _call_directly(stepper: Any, builtin: Callable[..., Any]) -> None:
@@ -221,17 +218,6 @@ def no_room(system: System, q: Array, v: Array, step: float) -> str | None:
         f"more contacts touch than the {element.scene_room} for which the stepper has room: make it anew by "
         "robot.stepper(…), which then has room for twice as many, and its memory by stepper.start(q, v)"
     )
-
-
-def _starting(system: System) -> Call:
-    """The states of a system's elements at the beginning, as a call of q and v."""
-    model = system.model
-
-    def begin(q: Array, v: Array) -> Array:
-        states = [element.start(model, q, v) for element in system.elements]
-        return np.array([q[0].lift(number) for number in np.concatenate(states)], object)
-
-    return function_call(model, "stepper", {"q": model.nq, "v": model.nv}, begin)
 
 
 class ControlledStepper:

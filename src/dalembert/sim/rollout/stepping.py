@@ -45,7 +45,7 @@ NEVER = -1.0  # the mark of an event that has not happened
 
 
 class StepParts(NamedTuple):
-    """What a step is made of. driven, varying: whether it takes u, and a row of it for every step.
+    """Parts of which a step is made. driven, varying: whether it takes u, and a row of it for every step.
 
     live: names of groups of the model; events: what is watched for; sampling: controllers that run at rates; settings:
     sizes of arguments of the law; tallies: measures along the motion; series: the arguments of the law that
@@ -387,7 +387,7 @@ def stepping(parts: StepParts) -> Stepping:
     sampling, tallies = parts.sampling, parts.tallies
     controllers = None if sampling is None else (sampling.torque, sampling.step)
     measures = () if tallies is None else tallies.measures
-    key = code(*parts._replace(sampling=controllers, settings=tuple(parts.settings.items()), tallies=measures))
+    key = code(*parts[:8], controllers, tuple(parts.settings.items()), measures)
     if key is not None:
         return _recent.get(key, lambda: Stepping(parts))
     traced = Stepping(parts)  # nothing but its trace tells whether it is an earlier one

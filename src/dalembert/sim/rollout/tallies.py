@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -99,7 +99,8 @@ class Tallies:
         shapes: list[tuple[int, ...]] = []
 
         def compute(*inputs: Array) -> Array:
-            named = self._named(inputs)
+            named: dict[str, Any] = dict(zip(self.sizes, inputs, strict=True))
+            named["t"] = named["t"][0]
             found = [measure.numbers(named) for measure in self.measures]
             shapes[:] = [x.shape for x in found]
             return np.concatenate([x.ravel() for x in found])
@@ -167,7 +168,3 @@ class Tallies:
             count = steps if measure.acts else steps + 1
             results[measure.name] = measure.reduced(part, count).reshape(*part.shape[:-1], *shape)
         return results
-
-    def _named(self, inputs: Sequence[Array]) -> dict[str, Any]:
-        named: dict[str, Any] = dict(zip(self.sizes, inputs, strict=True))
-        return {**named, "t": named["t"][0]}

@@ -14,7 +14,6 @@ from dalembert.typing import Array
 from ..elements.base import Element
 from ..integrators.catalogue import INTEGRATORS, Integrator, chosen
 from ..system.laws import Inputs, drive
-from ..system.system import System
 from .compiled import Programs, programs
 from .engines import State, Trouble
 from .initial import checked_state, first_state
@@ -95,7 +94,9 @@ def why_and_what(
     The advice is that of the start where steps are fixed: after an explosion no state tells what is needed.
     """
     system, state = compiled.system, trouble.state
-    joint, speed = _worst(system, state)
+    v = np.abs(system.layout.velocity(state.e))
+    k = int(np.argmax(v))
+    joint, speed = system.model.freedom_names[k], float(v[k])
     integrator, step = compiled.integrator, settings["step"]
     adapts = integrator.adaptive and step is None
     if trouble.cure:
@@ -149,12 +150,6 @@ def _shorter_with_contact(advice: StepAdvice, step: float, by_law: bool) -> str:
         f"{advice.frequency:.3g} rad/s: take at most {1.0 / advice.frequency:.2g} s or lower gains, or state them as "
         "servos (add_actuator with gain and bias, <position> in MJCF) and give controls: those act within the step"
     )
-
-
-def _worst(system: System, state: State) -> tuple[str, float]:
-    v = np.abs(system.layout.velocity(state.e))
-    k = int(np.argmax(v))
-    return system.model.freedom_names[k], float(v[k])
 
 
 def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements: tuple[Element, ...]) -> StepAdvice:

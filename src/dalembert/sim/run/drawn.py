@@ -184,12 +184,8 @@ def _body(rr: Any, recording: Any, drawn: Drawn, i: int, path: str) -> None:
     for k, shown in enumerate(drawn.shapes(i)):
         drawing = _shape(rr, shown)
         if drawing is not None:
-            recording.log(f"{path}/shape_{k}", _place(rr, shown.X), static=True)
+            recording.log(f"{path}/shape_{k}", rr.Transform3D(translation=shown.X.p, mat3x3=shown.X.R), static=True)
             recording.log(f"{path}/shape_{k}", drawing, static=True)
-
-
-def _place(rr: Any, X: Pose) -> Any:
-    return rr.Transform3D(translation=X.p, mat3x3=X.R)
 
 
 def _shape(rr: Any, shown: Shown) -> Any:

@@ -87,7 +87,12 @@ class Instants:
             soft = np.zeros(rows, bool) if never_left is None else never_left
             outcome = self.hybrid.instant(state, self._driving(state, u), fired[:rows], soft)
             state = outcome.state
-            self._note_switched(modes, self.layout.modes(state.e))
+            # count the joints whose friction sticks or slips now, in silence
+            owners = self.system.row_owners[self.system.permanent_count :]
+            for owner, old, new in zip(owners, modes, self.layout.modes(state.e), strict=True):
+                if old != new and not owner.constraint.reported:
+                    name = owner.constraint.name
+                    self._switched[name] = self._switched.get(name, 0) + 1
             self._report(earlier, modes, state, outcome.hit[self.system.permanent_count :], initial)
             if outcome.endless:
                 self.remarks.append(f"impacts at t = {state.t:.9g} s had no end, and were taken as inelastic")
@@ -137,14 +142,6 @@ class Instants:
             if event.terminal and not self.ended:
                 self.ended = event.name
         return state
-
-    def _note_switched(self, before: Array, after: Array) -> None:
-        """Count the joints whose friction sticks or slips now, in silence."""
-        owners = self.system.row_owners[self.system.permanent_count :]
-        for owner, old, new in zip(owners, before, after, strict=True):
-            if old != new and not owner.constraint.reported:
-                name = owner.constraint.name
-                self._switched[name] = self._switched.get(name, 0) + 1
 
     def _jumped(self, element: int, gap: int, state: State) -> State:
         """The state after an element's own jump."""

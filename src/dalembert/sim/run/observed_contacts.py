@@ -87,7 +87,7 @@ def _soft(programs: Programs, element: SoftContact, t: Array, q: Array, e: Array
         for patch, level in zip(problem.patches, grounded, strict=True)
         for _ in patch.names
     )
-    places = (seen[name] for name in ("gap", "position", "force", "normal"))
+    places = seen["gap"], seen["position"], seen["force"], seen["normal"]
     return Contacts(problem.names, bodies, t, *places, friction, problem.contact.model, seen["velocity"])
 
 
@@ -100,8 +100,10 @@ def _rigid(programs: Programs, element: RigidContact, t: Array, q: Array, e: Arr
     seen, k, laws = view.program(programs.identity)(states, (n,)), len(view.names), laws_of(view.patches)
     axes, u = seen["axes"].reshape(n, k, 3, 3), seen["u"].reshape(n, k, 3)
     if element.keeps_normals:
-        turn = np.einsum("tkij,tklj->tkil", kept := _with_normals(axes, view.by_candidate("normals", 3)), axes)
-        axes, u = kept, np.einsum("tkil,tkl->tki", turn, u)
+        normals = view.by_candidate("normals", 3)
+        known, kept = np.any(normals, axis=-1), axes.copy()  # those that a step remembers with the normals it took
+        kept[known] = np.moveaxis(tangent_frame(normals[known].T), -1, 0)
+        axes, u = kept, np.einsum("tkil,tkl->tki", np.einsum("tkij,tklj->tkil", kept, axes), u)
     p, friction = view.by_candidate("contacts", 3), _static(laws)
     u[..., 1:] -= view.by_candidate("held", 3)[..., 1:]  # at which those that roll are at rest in the mean
     turned = np.zeros((n, k, 3))
@@ -279,13 +281,6 @@ def _bodies_of(model: Model, patches: Iterable[Patch]) -> tuple[tuple[str, str],
     """(first, second) of each point, by name."""
     second = {patch.second: "ground" if patch.second < 0 else model.bodies[patch.second].name for patch in patches}
     return tuple((model.bodies[x.first].name, second[x.second]) for x in patches for _ in x.names)
-
-
-def _with_normals(axes: Array, normals: Array) -> Array:
-    """Axes (n, k, 3, 3) of contacts, of those that a step remembers with the normals (n, k, 3) that it took."""
-    known, frames = np.any(normals, axis=-1), axes.copy()
-    frames[known] = np.moveaxis(tangent_frame(normals[known].T), -1, 0)
-    return frames
 
 
 def _least(p: Array, slip: Array, J: Array, friction: Array, tolerance: float) -> Array:

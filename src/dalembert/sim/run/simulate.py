@@ -94,7 +94,13 @@ def _simulated(model: Model, q: Any, v: Any, settings: Settings, growth: int) ->
     compiled = programs(model, elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
         torques.function.check_repeatable(q, v)
-    _check_rigid(compiled)
+    # refuse constraints that give way
+    for constraint, _ in compiled.system.constraints:
+        if constraint.compliance:
+            raise DalembertError(
+                f"simulate: constraint {constraint.name!r} has a compliance, which only time-stepping takes: use a "
+                "spring element"
+            )
     step, stepped = settings.even_step(method)
     run = _Simulation(compiled, torques, settings, step, events)
     run.law = driving
@@ -106,16 +112,6 @@ def _simulated(model: Model, q: Any, v: Any, settings: Settings, growth: int) ->
     if compiled.system.contact is not None and (count := len(compiled.system.servos)):
         run.log.append(f"actuators: the stiffness and damping of {count} servos act at the end of each step")
     return run.run(start)
-
-
-def _check_rigid(compiled: Programs) -> None:
-    """Refuse constraints that give way."""
-    for constraint, _ in compiled.system.constraints:
-        if constraint.compliance:
-            raise DalembertError(
-                f"simulate: constraint {constraint.name!r} has a compliance, which only time-stepping takes: use a "
-                "spring element"
-            )
 
 
 class _Simulation:
