@@ -38,7 +38,7 @@ class Patch:
     """The points of a shape of one body that may touch the ground, or a shape of another body.
 
     placement: of the shape in the body; other, other_placement: of the second body's shape. law: friction and the other
-    numbers of the pair.
+    numbers of the pair. nominal: where sizes or placements are live, the patch with those of the file, which bound it.
     """
 
     names: tuple[str, ...]
@@ -50,6 +50,7 @@ class Patch:
     second: int = WORLD
     other: Shape | None = None
     other_placement: Pose | None = None
+    nominal: Patch | None = None
 
     @cached_property
     def fingerprint(self) -> str | None:
@@ -63,7 +64,8 @@ class Patch:
         placement, other = frames.placement(self.first, self.placement), self.other_placement
         if other is not None and self.second != WORLD:
             other = frames.placement(self.second, other)
-        return replace(self, placement=placement, other_placement=other)
+        nominal = None if self.nominal is None else self.nominal.in_frames(frames)
+        return replace(self, placement=placement, other_placement=other, nominal=nominal)
 
     def witnesses(self, X: Sequence[Pose], later: Sequence[Pose] | None = None) -> list[Witness]:
         """One for each name; X: the poses of all bodies in the world; later: after a step."""
@@ -80,7 +82,12 @@ class Patch:
 
     @property
     def sides(self) -> list[tuple[int, Any, Pose]]:
-        """Body, shape and placement in it, of the first body, and of the second unless that is the ground."""
+        """Body, shape and placement in it, of the first body, and of the second unless that is the ground.
+
+        These bound what the patch may touch: they have the sizes of the file.
+        """
+        if self.nominal is not None:
+            return self.nominal.sides
         first = self.first, self.shape, self.placement
         return [first] if self.other_placement is None else [first, (self.second, self.other, self.other_placement)]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.model import Model
+from dalembert.quantities.live import GROUPS, SHAPES
 
 from .functions import ENERGIES, SENSED, Functions
 
@@ -119,6 +120,10 @@ def _live_names(model: Model, group: str) -> tuple[list[str], list[str]]:
         bodies = [body.name for body in model.bodies]
         names = [f"placement.{body}.{word}" for body in bodies for word in PLACEMENT]
         return names, [*["m"] * 3, *["rad"] * 3] * len(bodies)
+    if group in SHAPES:
+        count = len(GROUPS[group].values(model))
+        turns = group == "shape_placement"
+        return [f"{group}.{k}" for k in range(count)], ["rad" if turns and k % 6 > 2 else "m" for k in range(count)]
     if group == "gravity":
         return [f"gravity.{axis}" for axis in AXES], ["m/s2"] * 3
     if group in FIELD_UNITS:

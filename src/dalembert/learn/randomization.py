@@ -162,7 +162,7 @@ def _parameter(name: str, draw: Draw, nominal: np.ndarray) -> Parameter:
     where = f"Environment: randomize: {name}"
     if name == "inertia" and draw.kind != "scale":
         raise DalembertError(f"{where}: {draw.kind} draws ten numbers by themselves, which no body may have: use scale")
-    if draw.kind == "scale" and name in ("placement", PAYLOAD, DELAY):
+    if draw.kind == "scale" and name in ("placement", "shape_placement", PAYLOAD, DELAY):
         raise DalembertError(f"{where}: its nominal value is 0: use learn.uniform(…) in the place of learn.scale(…)")
     if name == GAINS and draw.kind != "scale":
         raise DalembertError(f"{where}: a law gives factors of kp and kd: use learn.scale(…)")

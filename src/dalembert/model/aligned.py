@@ -87,7 +87,9 @@ def _inertia_size(inertia: Inertia, X: Pose) -> int:
 
 
 def _between(X_BA: Pose, X_BC: Pose) -> Pose:
-    """X_AC, without rounding."""
+    """X_AC, without rounding, unless it is traced."""
+    if X_BC.R.dtype.kind == "O" or X_BC.p.dtype.kind == "O":
+        return X_BA.inverse() @ X_BC
     X, size = X_BA.inverse() @ X_BC, np.linalg.norm(X_BA.p) + np.linalg.norm(X_BC.p)
     return Pose(snapped(X.R), _without_rounding(X.p, size))
 

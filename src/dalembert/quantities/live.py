@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.dynamics.collision.groups import SIZES, resized, sizes_of
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Model
+from dalembert.model import Body, Model
+from dalembert.model.geometry import Geometry
 from dalembert.spatial import Inertia, Pose, so3
 
 FIELDS = ("friction", "damping", "armature", "stiffness")  # of joints, one number per freedom
@@ -58,14 +60,59 @@ def _put_placement(model: Model, x: np.ndarray) -> Model:
     )
 
 
+def live_shapes(model: Model) -> list[tuple[Body, Geometry]]:
+    """The collision shapes that have numbers, in the order of bodies: no meshes, planes and height fields."""
+    return [
+        (body, geometry)
+        for body in model.bodies
+        for part in body.parts
+        for geometry in part.geometry
+        if geometry.role == "collision" and type(geometry.shape) in SIZES
+    ]
+
+
+def _shape_sizes(model: Model) -> np.ndarray:
+    return np.array([float(x) for _, geometry in live_shapes(model) for x in sizes_of(geometry.shape)])
+
+
+def _shapes_with(model: Model, name: str, x: np.ndarray) -> list[Geometry]:
+    """`live_shapes` with the numbers x of a group of `SHAPES`."""
+    shapes = [geometry for _, geometry in live_shapes(model)]
+    if name == "shape_placement":
+        moves = [Pose(so3.exp(row[3:]), row[:3]) for row in x.reshape(-1, 6)]
+        return [replace(g, placement=g.placement @ move) for g, move in zip(shapes, moves, strict=True)]
+    counts = [len(sizes_of(geometry.shape)) for geometry in shapes]
+    parts = np.split(x, np.cumsum(counts)[:-1]) if counts else []
+    return [replace(g, shape=resized(g.shape, part)) for g, part in zip(shapes, parts, strict=True)]
+
+
+def _put_shapes(name: str, model: Model, x: np.ndarray) -> Model:
+    new = iter(_shapes_with(model, name, x))
+    chosen = {id(geometry) for _, geometry in live_shapes(model)}
+    bodies = []
+    for body in model.bodies:
+        parts = [
+            replace(part, geometry=tuple(next(new) if id(g) in chosen else g for g in part.geometry))
+            for part in body.parts
+        ]
+        bodies.append(replace(body, parts=tuple(parts)))
+    return replace(model, bodies=tuple(bodies))
+
+
 GROUPS: dict[str, Group] = {
     "inertia": Group(_inertia, _put_inertia),
     **{field: Group(partial(_field, field), partial(_put_field, field)) for field in FIELDS},
     "placement": Group(lambda model: np.zeros(6 * len(model.bodies)), _put_placement),
+    "shape_size": Group(_shape_sizes, partial(_put_shapes, "shape_size")),
+    "shape_placement": Group(
+        lambda model: np.zeros(6 * len(live_shapes(model))), partial(_put_shapes, "shape_placement")
+    ),
     "gravity": Group(lambda model: np.array(model.gravity), lambda model, x: replace(model, gravity=x)),
 }
 
 
+SHAPES = ("shape_size", "shape_placement")  # groups that only what touches depends on
+FACTOR = 2.0  # sizes by it larger or smaller than the file's are refused: bounds of shapes hold within
 # Quantities that divide by inertia: with parameters that no robot has they would describe no motion.
 DIVIDING = {
     "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp",
@@ -93,12 +140,32 @@ def conditions(model: Model, named: Mapping[str, np.ndarray]) -> list[tuple[str,
                     failures.append((text, moment >= 0.0))
                     at_com = m * moment * (1.0 + ROUNDING) >= across
                     failures.append((f"{text}, taken at its centre of mass", at_com))
+        elif name in SHAPES:
+            failures += _shape_conditions(model, name, x)
         elif name in FIELDS:
             start = 0
             for body in model.bodies:
                 for k in range(body.joint.nv):
                     failures.append((f"{name} of joint {body.joint.name!r} is negative", x[..., start + k][()] >= 0.0))
                 start += body.joint.nv
+    return failures
+
+
+def _shape_conditions(model: Model, name: str, x: np.ndarray) -> list[tuple[str, Any]]:
+    """Sizes are between half and twice those of the file, displacements below half of the shape's reach."""
+    failures, shapes = list[tuple[str, Any]](), live_shapes(model)
+    labels = [geometry.name or f"a shape of {body.name}" for body, geometry in shapes]
+    if name == "shape_size":
+        owners = [label for label, (_, g) in zip(labels, shapes, strict=True) for _ in sizes_of(g.shape)]
+        for k, (label, size) in enumerate(zip(owners, _shape_sizes(model), strict=True)):
+            text = f"a size of {label!r} is not between half and twice that of the file, {size:g} m (rebuild the robot)"
+            failures.append((text, (x[..., k][()] * FACTOR >= size) & (x[..., k][()] <= FACTOR * size)))
+        return failures
+    for k, (label, (_, g)) in enumerate(zip(labels, shapes, strict=True)):
+        most = (float(np.linalg.norm(g.placement.p)) + float(g.shape.extent)) / FACTOR
+        square = sum(x[..., 6 * k + i][()] ** 2 for i in range(3))
+        text = f"the displacement of {label!r} is above {most:g} m, half of the shape's reach (rebuild the robot)"
+        failures.append((text, square <= most * most))
     return failures
 
 

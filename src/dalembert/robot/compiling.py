@@ -125,7 +125,9 @@ def live_values(robot: Robot, group: str) -> np.ndarray:
     order. "friction", "damping", "armature", "stiffness": one per freedom of each joint, in the order of
     `robot.joints`; a joint that follows another one has its own entry, in its own coordinate. "placement": six per
     body, a displacement [m] and a rotation vector [rad] of its joint frame, in the axes of that frame as the robot
-    has it: zeros. "gravity": the vector in the world [m/s²].
+    has it: zeros. "shape_size": the sizes of collision shapes in the order of bodies, of a sphere its radius, of
+    capsules, cylinders and cones radius and length, of boxes three sides, of ellipsoids three radii [m];
+    "shape_placement": six per such shape, as those of joints. "gravity": the vector in the world [m/s²].
     """
     return find_group(group).values(robot.model)
 

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import tool_frame
-from dalembert.quantities.live import GROUPS
+from dalembert.quantities.live import GROUPS, SHAPES
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 from dalembert.sim.failure import FASTEST, sound
@@ -263,6 +263,6 @@ def _of_size(live: str, axis: str, x: np.ndarray, size: int) -> np.ndarray:
     """Numbers (n, size) of a group; one per row fills the groups of joints."""
     if x.shape[1] == size:
         return x
-    if x.shape[1] == 1 and live not in ("inertia", "placement", "gravity"):
+    if x.shape[1] == 1 and live not in ("inertia", "placement", "gravity", *SHAPES):
         return np.broadcast_to(x, (len(x), size))
     raise DalembertError(f"study.motion: axis {axis!r} has {x.shape[1]} numbers, but {live!r} takes {size}")

@@ -104,7 +104,7 @@ class Numbers:
         self.first = shapes[0]
         self.table: HullTable | None = None
         if type(self.first) in SIZES:
-            self.sizes = np.array([_sizes(shape) for shape in shapes])
+            self.sizes = np.array([sizes_of(shape) for shape in shapes])
             return
         self.sizes = np.zeros((len(shapes), 1))
         if not isinstance(self.first, Hull):
@@ -119,14 +119,15 @@ class Numbers:
         """The one with these numbers."""
         if self.table is not None:
             return TabledHull(self.table, sizes[0])
-        return _resized(self.first, sizes) if type(self.first) in SIZES else self.first
+        return resized(self.first, sizes) if type(self.first) in SIZES else self.first
 
 
-def _sizes(shape: Any) -> list[float]:
-    return [float(x) for name in SIZES[type(shape)] for x in np.atleast_1d(getattr(shape, name))]
+def sizes_of(shape: Any) -> list[Any]:
+    """The numbers that tell a shape apart from others of its kind; see `resized`."""
+    return [x for name in SIZES[type(shape)] for x in np.atleast_1d(getattr(shape, name))]
 
 
-def _resized(shape: Any, sizes: np.ndarray) -> Any:
+def resized(shape: Any, sizes: np.ndarray) -> Any:
     """A shape of the same kind with sizes that may be traced, which its constructor would refuse."""
     other = object.__new__(type(shape))
     names = SIZES[type(shape)]

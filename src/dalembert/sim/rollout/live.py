@@ -20,8 +20,9 @@ from dalembert.contact import Contact, Patch, candidates
 from dalembert.errors import DalembertError, is_number, unknown
 from dalembert.math.arrays import asked
 from dalembert.model import Model, tool_frame
+from dalembert.model.geometry import Geometry
 from dalembert.quantities.guards import function_call
-from dalembert.quantities.live import GROUPS, check_live, checked
+from dalembert.quantities.live import GROUPS, SHAPES, check_live, checked, live_shapes
 from dalembert.spatial import Inertia
 from dalembert.typing import Array
 
@@ -29,6 +30,7 @@ from ..elements.base import Element
 from ..elements.contact import CompliantContact, RigidContact
 from ..elements.fields import surroundings
 from ..elements.friction import with_friction
+from ..elements.soft import SoftContact
 from ..integrators.catalogue import INTEGRATORS, Integrator
 from ..run.initial import SAID, loop_name
 from ..system.system import Law, System
@@ -131,10 +133,10 @@ class LiveInputs:
     ) -> tuple[Model, tuple[Patch, ...]]:
         """The model and the patches of a single state with traced values of all groups."""
         for name, x in zip(self.names, values, strict=True):
-            if name == CONTACT_FRICTION:
-                patches = with_friction_number(patches, x[0])
-            else:
-                model = put_group(model, name, x)
+            reshaped = model if name == CONTACT_FRICTION else put_group(model, name, x)
+            if name in (CONTACT_FRICTION, *SHAPES):
+                patches = patches_with(patches, name, x, model, reshaped)
+            model = reshaped
         return model, patches
 
     def put(self, system: System, values: Sequence[Array]) -> System:
@@ -146,14 +148,55 @@ class LiveInputs:
 
 def put(system: System, name: str, x: Array) -> System:
     """The system with the numbers x of a live group."""
-    if name != CONTACT_FRICTION:
-        return replace(system, model=put_group(system.model, name, x))
+    model = system.model if name == CONTACT_FRICTION else put_group(system.model, name, x)
+    if name not in (CONTACT_FRICTION, *SHAPES):
+        return replace(system, model=model)
     elements: list[Any] = []
     for element in system.elements:
+        if name in SHAPES and (
+            (isinstance(element, RigidContact) and element.scene_room)
+            or (isinstance(element, SoftContact) and element.problem.gathers)
+        ):
+            raise DalembertError(
+                f"rollout: parameters: {name}: contacts that are looked for among near pairs are bounded by the file's "
+                "sizes: name fewer pairs in Contact(pairs=…), or rebuild the robot"
+            )
         if isinstance(element, (RigidContact, CompliantContact)):
-            element = replace(element, patches=with_friction_number(element.patches, x[0]))
+            element = replace(element, patches=patches_with(element.patches, name, x, system.model, model))
+        elif isinstance(element, SoftContact) and name in SHAPES:
+            patches = patches_with(element.problem.patches, name, x, system.model, model)
+            element = replace(element, problem=replace(element.problem, patches=patches))
         elements.append(element)
-    return replace(system, elements=tuple(elements))
+    return replace(system, model=model, elements=tuple(elements))
+
+
+def patches_with(patches: tuple[Any, ...], name: str, x: Array, model: Model, reshaped: Model) -> tuple[Any, ...]:
+    """Patches of a model with another friction, or with the shapes of a model that has other sizes or placements."""
+    if name == CONTACT_FRICTION:
+        return with_friction_number(patches, x[0])
+    shapes = list(zip(live_shapes(model), live_shapes(reshaped), strict=True))
+    table = {(body.index, id(old.shape)): (old, new) for (body, old), (_, new) in shapes}
+    if len(table) < len(shapes):
+        raise DalembertError(
+            f"rollout: {name}: a body has one shape object twice: give each shape an object of its own"
+        )
+    return tuple(_reshaped(patch, table) for patch in patches)
+
+
+def _reshaped(patch: Any, table: Mapping[tuple[int, int], tuple[Geometry, Geometry]]) -> Any:
+    """A patch of either kind with the shapes of a table, where it has them."""
+    fields, bodies = (("shape", "placement"), ("other", "other_placement")), (patch.first, patch.second)
+    changes: dict[str, Any] = {}
+    if isinstance(patch, Patch):
+        changes["nominal"] = patch.nominal or patch
+    else:
+        fields, bodies = (("a", "placement_a"), ("b", "placement_b")), bodies if patch.flipped else bodies[::-1]
+    for body, (shape, placement) in zip(bodies, fields, strict=True):
+        old, new = table.get((body, id(getattr(patch, shape))), (None, None))
+        if old is not None and new is not None:
+            changes[shape] = new.shape
+            changes[placement] = getattr(patch, placement) @ (old.placement.inverse() @ new.placement)
+    return replace(patch, **changes)
 
 
 def put_group(model: Model, name: str, x: Array) -> Model:
