@@ -18,12 +18,11 @@ from ..robot import check_options
 from .actuators import add_actuators, add_keyframes
 from .closures import active, add_closures, couple
 from .compile import Compiled, compiled
-from .extras import report_extras
+from .extras import add_surroundings, report_extras
 from .geometry import add_exclusions, add_geometry
 from .sensors import add_sensors
 from .softness import add_softness
 from .source import read_source
-from .surroundings import add_surroundings
 from .tree import add_bodies, add_sites, name_all
 
 

@@ -18,9 +18,8 @@ from dalembert.spatial import Pose
 from ..ledger import Finding, Ledger
 from ..robot import FileJoint, FileLink, FileRobot, check_options
 from ..xml import Document, children, is_xml, parse, tag_of
-from .coupling import geared
 from .include import Includes
-from .joints import read_joint
+from .joints import geared, read_joint
 from .links import read_link
 from .scope import SEPARATOR, Scope, read_world
 from .source import Element, Source, version_of

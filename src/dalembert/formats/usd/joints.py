@@ -13,8 +13,7 @@ from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
 from ..robot import FileJoint, Mimic
-from .drives import Drive, read_drives
-from .effects import effects
+from .drives import Drive, effects, read_drives
 from .freedoms import FREEDOMS, Freedom, read_freedoms
 from .links import UsdLink
 from .source import Source

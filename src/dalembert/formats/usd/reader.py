@@ -17,18 +17,14 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from ..ledger import Finding, Ledger
 from ..robot import FileRobot, FileShape, add_shape, check_options
-from .actuators import add_actuators
-from .choice import Scope, choose, within
-from .contacts import filtered_pairs, with_groups
-from .drives import add_drive
+from .choice import Prims, Scope, choose, sort_prims
+from .drives import add_actuators, add_drive
 from .files import errors_named, open_stage
 from .joints import UsdJoint, read_joint, stacked
 from .layout import laid_out
-from .links import Frame, UsdLink, inertia_of
-from .prims import Prims, sort_prims
-from .scene import gravity_of
-from .shapes import read_shape
-from .source import Source
+from .links import Frame, UsdLink, gravity_of, inertia_of
+from .shapes import filtered_pairs, read_shape, with_groups
+from .source import Source, within
 
 UNIT, ROUNDED = 1e-4, 1e-6  # scales nearer to 1 come from quaternions; those still nearer from single precision
 

@@ -308,3 +308,8 @@ def _index_prims(text: bytes, index: dict[str, int]) -> None:
                 path, pending = (pending or path), None
             elif stack:
                 path = path[: stack.pop()]
+
+
+def within(path: str, holder: str) -> bool:
+    """Whether a prim is another one or inside it."""
+    return path == holder or path.startswith(holder.rstrip("/") + "/")

@@ -17,9 +17,9 @@ from ..ledger import Finding
 from .dh import comment, to_dh
 from .losses import Losses
 from .mjcf import to_mjcf
+from .mjcf_drives import note_tendons
 from .sdf import to_sdf
 from .shapes import Package
-from .soft import note_tendons
 from .text import document
 from .urdf import to_urdf
 from .usd import to_usd

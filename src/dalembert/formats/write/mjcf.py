@@ -13,12 +13,10 @@ from dalembert.spatial import Pose
 
 from .layout import Item, UniqueNames, contents, in_row, row_in_words
 from .losses import Losses
-from .mjcf_drives import FAR, add_actuators, add_keyframes
-from .mjcf_inertia import add_inertial, carried_inertias
-from .mjcf_rows import Row, bare_links
+from .mjcf_drives import FAR, add_actuators, add_keyframes, add_tendons, solver_options
+from .mjcf_inertia import Row, add_inertial, bare_links, carried_inertias
 from .mjcf_shapes import Shapes, place
 from .shapes import Package
-from .soft import add_tendons, solver_options
 from .surroundings import MjcfSurroundings
 from .text import Element, add, number, numbers
 

@@ -11,7 +11,7 @@ from dalembert.model import Actuator, Body, Closure, Joint, JointEquation
 from dalembert.model.joints import Free, Step
 from dalembert.spatial import Pose
 
-from ..usd.effects import ALWAYS, OWN
+from ..usd.drives import ALWAYS, OWN
 from ..usd.freedoms import FREEDOMS
 from .layout import UniqueNames, spread
 
