@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.dynamics.algorithms import aba, bias, forward_dynamics, gravity, inverse_mass_matrix, mass_matrix, rnea
-from dalembert.dynamics.algorithms.coupled import MassSolver
+from dalembert.dynamics.algorithms.forward_dynamics import MassSolver
 from dalembert.model import Coupled
 from tolerances import RECURSION, SOLVE, assert_close
 from trees import random_model, random_state

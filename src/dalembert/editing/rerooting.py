@@ -19,8 +19,7 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from .change import WORLD, Change, State, shared_states
 from .invariants import links_at
-from .locking import configuration, held_link
-from .loops import rigid_closures, settle_closures
+from .locking import configuration, held_link, rigid_closures, settle_closures
 from .naming import renamed
 
 

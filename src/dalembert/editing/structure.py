@@ -19,7 +19,7 @@ from dalembert.model.values import inertia_from, placement_from
 from dalembert.spatial import Pose
 
 from .change import WORLD, Change
-from .loops import rigid_closures, settle_closures
+from .locking import rigid_closures, settle_closures
 from .naming import renamed
 
 

@@ -16,9 +16,9 @@ from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, po
 from dalembert.contact.rows import contact_rows, tangent_frame
 from dalembert.contact.solver import Carrier, ContactRows, Law, Rows, constraint_impulses, contact_problem
 from dalembert.dynamics import algorithms
-from dalembert.dynamics.algorithms.coupled import MassSolver
-from dalembert.dynamics.algorithms.gather import gathered
+from dalembert.dynamics.algorithms.forward_dynamics import MassSolver
 from dalembert.dynamics.algorithms.passive import friction_level
+from dalembert.dynamics.algorithms.tensors import gathered
 from dalembert.linear import factor, gram, is_zero, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, maximum, scan, visit, where

@@ -11,10 +11,19 @@ from .actuation import ServoStep, actuator_forces, servo_step, transmission
 from .center_of_mass import center_of_mass, total_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .closing import rows_repeat
-from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
+from .configuration import (
+    along_velocities,
+    coordinate_rate,
+    difference,
+    displacement_rate,
+    integrate,
+    interpolate,
+    neutral,
+    normalize,
+    random,
+)
 from .constrained_mass import ConstrainedMass
 from .constraints import Constraints, constraint_count, constraints
-from .coordinates import along_velocities, coordinate_rate
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
 from .derivatives import forward_dynamics_derivatives, gravity_derivatives, inverse_dynamics_derivatives
@@ -25,8 +34,7 @@ from .forward_dynamics import forward_dynamics
 from .generalized_newton_euler import equations, generalized_newton_euler
 from .hybrid import hybrid_dynamics
 from .inverse_kinematics import Bounds, error_weights, inverse_kinematics, reach
-from .inverse_mass import inverse_mass_matrix
-from .inverse_mass_product import inverse_mass_product
+from .inverse_mass import inverse_mass_matrix, inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
 from .loops import closure_loads, closure_wrenches, loop_dynamics, loop_inverse_dynamics, mobility, shared_efforts

@@ -11,9 +11,8 @@ from dalembert.linear import Factor, factor
 from dalembert.model import Joint, Model
 from dalembert.spatial import Pose, so3
 
-from .known import known
 from .regroup import regrouped
-from .tensors import mirror, rotate, rotate_symmetric
+from .tensors import known, mirror, rotate, rotate_symmetric
 
 
 class Articulation(NamedTuple):

@@ -11,9 +11,8 @@ from dalembert.model import Model
 from dalembert.spatial import Pose
 
 from .center_of_mass import centroid, first_moment_in_base
-from .composite import composites
 from .kinematics import joint_pose, poses
-from .regroup import regrouped
+from .regroup import composites, regrouped
 from .rnea import body_wrenches, carried
 from .tensors import mirror, rotate_symmetric
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from dalembert.model import Model
 
-from .composite import composites
-from .gather import add_to_both
 from .kinematics import joint_pose
 from .passive import armature
-from .tensors import mirror
+from .regroup import composites
+from .tensors import add_to_both, mirror
 
 
 def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:

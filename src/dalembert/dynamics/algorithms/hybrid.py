@@ -11,8 +11,8 @@ from dalembert.linear import factor
 from dalembert.model import Model
 
 from .crba import mass_matrix
-from .known import known as constants
 from .rnea import rnea
+from .tensors import known as constants
 
 
 def hybrid_dynamics(

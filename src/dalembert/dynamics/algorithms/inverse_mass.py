@@ -1,7 +1,8 @@
-"""Inverse of the mass matrix, limb by limb."""
+"""Inverse of the mass matrix, limb by limb, and its product with a vector."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from dalembert.model import Body, Model
 
 from .articulated import refuse_massless
 from .crba import mass_matrix
+from .forward_dynamics import forward_dynamics
 from .tensors import mirror
 
 
@@ -112,3 +114,9 @@ def _parts(model: Model) -> tuple[list[int], list[tuple[list[int], list[int]]]]:
             limb += here
         ways.append((way, limb))
     return trunk, limbs
+
+
+def inverse_mass_product(model: Model, q: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """M(q)⁻¹ f (nv,): the acceleration that f causes at rest, where nothing else acts; q (nq,), f (nv,). O(n)."""
+    still = replace(model.without("damping", "friction", "springs"), gravity=np.zeros(3))
+    return forward_dynamics(still, q, np.zeros(model.nv), f)

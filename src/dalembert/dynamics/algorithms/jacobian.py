@@ -8,7 +8,7 @@ from dalembert.model import Frame, Model
 from dalembert.spatial import cross
 
 from .kinematics import ORIGIN, Axes, chain, chain_poses
-from .subspace_rate import subspace_rate
+from .motion import subspace_rate
 
 
 def jacobian(model: Model, q: np.ndarray, frame: Frame, point: np.ndarray = ORIGIN, axes: Axes = "world") -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.math import exp, tanh
 from dalembert.model import Joint, Model
 
-from .gather import gathered
+from .tensors import gathered
 
 
 def armature(model: Model) -> np.ndarray:

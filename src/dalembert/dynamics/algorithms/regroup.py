@@ -1,4 +1,4 @@
-"""Regrouped masses: the same dynamics from fewer numbers."""
+"""Masses of bodies: what a joint leaves at rest put where it costs nothing, and composites of all bodies behind one."""
 
 from __future__ import annotations
 
@@ -47,3 +47,15 @@ def _within(Pi: np.ndarray, mass: Mass) -> Mass:
     moments[:3, :3], moments[:3, 3], moments[3, :3], moments[3, 3] = mass.P, mass.h, mass.h, mass.m
     inside = Pi @ moments @ Pi
     return Mass(inside[3, 3], inside[:3, 3], inside[:3, :3])
+
+
+def composites(model: Model, q: np.ndarray) -> list[Mass]:
+    """Masses of the composite bodies, each in the frame of its first body, at q (nq,).
+
+    They are regrouped: a composite lacks what its joint leaves at rest, except the whole robot, the first of them.
+    """
+    composite = regrouped(model)
+    for body in reversed(model.bodies[1:]):  # tips to root; joint and placement one after the other turn with less work
+        behind = composite[body.index].seen_from(body.joint.pose(q[body.q])).seen_from(body.placement)
+        composite[body.parent] = composite[body.parent].plus(behind)
+    return composite

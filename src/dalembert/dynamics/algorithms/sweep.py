@@ -18,8 +18,8 @@ from dalembert.spatial import Pose, cross_force, cross_motion
 from .coriolis import Coriolis
 from .kinematics import joint_pose
 from .mass import Mass
+from .motion import subspace_rate
 from .regroup import regrouped
-from .subspace_rate import subspace_rate
 
 
 @dataclass

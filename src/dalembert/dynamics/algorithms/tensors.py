@@ -1,12 +1,44 @@
-"""Second-order tensors under rotation, with as few operations as the rotation allows."""
+"""Arrays of scalars that may be traced: second-order tensors under rotation with few operations, sums, constants."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from .known import known
+from dalembert.errors import DalembertError
+from dalembert.model import Model
+
+
+def known(x: Any) -> np.ndarray:
+    """The numbers of x, NaN where one is traced and depends on the inputs."""
+    array = np.asarray(x)
+    if array.dtype != object:
+        return array.astype(float)
+    return np.array([_number(y) for y in array.ravel()], float).reshape(array.shape)
+
+
+def _number(x: Any) -> float:
+    try:
+        return float(x)
+    except DalembertError:
+        return np.nan
+
+
+def gathered(model: Model, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """(nv,) from one part (nv_i,) per body."""
+    total = np.zeros(model.nv, np.result_type(float, *parts))
+    for body, part in zip(model.bodies, parts, strict=True):
+        total[body.v] = total[body.v] + part
+    return total
+
+
+def add_to_both(M: np.ndarray, i: int, j: int, x: Any) -> None:
+    """Add x to the entries ij and ji of a symmetric M of which the upper triangle is kept; if they are one, twice."""
+    i, j = min(i, j), max(i, j)
+    M[i, j] = M[i, j] + (2.0 * x if i == j else x)
 
 
 def mirror(T: np.ndarray) -> np.ndarray:

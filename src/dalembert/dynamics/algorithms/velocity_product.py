@@ -9,10 +9,10 @@ import numpy as np
 from dalembert.model import Joint, Model
 from dalembert.spatial import Pose, cross
 
-from .gather import gathered
 from .kinematics import joint_pose
 from .regroup import regrouped
 from .rnea import carried
+from .tensors import gathered
 
 
 class Pair(NamedTuple):

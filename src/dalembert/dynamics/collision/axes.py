@@ -17,8 +17,8 @@ from dalembert.shapes.segment import Segment
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-from .conditional import computed_where
 from .cores import HULLS, edge, first_point, over_edges, over_faces, promising_edges
+from .directions import computed_where
 from .lines import PARALLEL
 from .witness import Witness
 

@@ -1,4 +1,4 @@
-"""Directions all around, from which a search for the best one starts."""
+"""Directions all around, from which a search for the best one starts, and work that is done only where it is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.math import logical_and, scan, where
+from dalembert.math import logical_and, repeat, scan, where
+from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 APART = 0.9  # cosine of the angle between the two directions that a search starts from
@@ -33,3 +34,18 @@ def largest(value: Callable[[np.ndarray], Any], directions: np.ndarray, away: np
 
     start = np.array([-np.inf, 0.0, 0.0, 1.0])
     return scan(lambda best, n: {"best": better(best, n)}, {"n": directions}, {"best": start})["best"][-1][1:]
+
+
+def computed_where(condition: Any, compute: Callable[[Pose], np.ndarray], X: Pose, size: int) -> np.ndarray:
+    """compute(X), `size` numbers, where the condition holds, and ones elsewhere.
+
+    Both sides of a `where` are always computed; this is a loop with at most one pass, which compiled code leaves out
+    when none of the states that it computes together needs it. The pose is part of the loop's state, since what a step
+    takes from outside is computed outside.
+    """
+
+    def step(pose: Any, numbers: Any, done: Any) -> dict[str, Any]:
+        return {"pose": pose, "numbers": compute(Pose(pose[:9].reshape(3, 3), pose[9:])), "done": 1.0}
+
+    start = {"pose": np.array([*X.R.ravel(), *X.p]), "numbers": np.ones(size), "done": where(condition, 0.0, 1.0)}
+    return repeat(step, 1, start, settled="done")["numbers"]

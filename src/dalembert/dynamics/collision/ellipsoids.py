@@ -18,8 +18,7 @@ from dalembert.shapes.farthest import tangents
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .conditional import computed_where
-from .directions import around, largest
+from .directions import around, computed_where, largest
 from .lines import unit
 from .witness import Witness
 

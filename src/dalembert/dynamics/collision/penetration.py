@@ -20,9 +20,8 @@ from dalembert.shapes import Cone, Cylinder, Ellipsoid
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .conditional import computed_where
 from .curvature import ROUND
-from .directions import around, largest
+from .directions import around, computed_where, largest
 from .features import flattest, side_normal
 from .gjk import ROUGHLY, nearest
 from .lines import unit

@@ -14,6 +14,7 @@ from dalembert.spatial import so3
 from ..ledger import Ledger
 from ..xml import Document
 from .compile import Compiled
+from .softness import tendon_course, tendon_name
 from .source import Element
 from .tree import Names
 
@@ -88,18 +89,13 @@ def _transmission(mjcf: Compiled, i: int, names: Names) -> Target:
 
 def _tendon(mjcf: Compiled, tendon: int, gear: float, names: Names) -> Target:
     """A sum of coordinates, or straight lines between sites."""
-    m, mj = mjcf.m, mjcf.mj
-    label = mjcf.name("tendon", tendon) or f"tendon{tendon}"
-    if m.tendon_actfrclimited[tendon]:
+    label = tendon_name(mjcf, tendon)
+    if mjcf.m.tendon_actfrclimited[tendon]:
         return Target(label, obstacle="its tendon limits the forces of actuators (actuatorfrcrange)")
-    part = slice(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon]) + int(m.tendon_num[tendon]))
-    kinds, objects = {int(x) for x in m.wrap_type[part]}, [int(x) for x in m.wrap_objid[part]]
-    if kinds == {int(mj.mjtWrap.mjWRAP_JOINT)}:
-        pairs = zip(objects, m.wrap_prm[part], strict=True)
-        return Target(label, {"tendon": tuple((names.joints[j], float(x)) for j, x in pairs), "gear": gear})
-    if kinds == {int(mj.mjtWrap.mjWRAP_SITE)}:
-        return Target(label, {"path": tuple(names.sites[site] for site in objects), "gear": gear})
-    return Target(label, obstacle="its tendon winds about geoms or goes over pulleys")
+    if (course := tendon_course(mjcf, tendon)) is None:
+        return Target(label, obstacle="its tendon winds about geoms or goes over pulleys")
+    joints, path = ((names.joints[j], x) for j, x in course[0]), (names.sites[site] for site in course[1])
+    return Target(label, ({"tendon": tuple(joints)} if course[0] else {"path": tuple(path)}) | {"gear": gear})
 
 
 def _group_disabled(mjcf: Compiled, i: int) -> bool:

@@ -122,23 +122,27 @@ def add_closures(
 
 def _close(mjcf: Compiled, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:
     """<connect> or <weld>: a loop between two frames."""
-    m, mj, where = mjcf.m, mjcf.mj, mjcf.where("equality", index)
-    one, two = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
-    weld = int(m.eq_type[index]) == int(mj.mjtEq.mjEQ_WELD)
-    data = np.array(m.eq_data[index])
-    if int(m.eq_objtype[index]) == int(mj.mjtObj.mjOBJ_SITE):
-        X_aK, X_bL = (pose(m.site_pos[site], m.site_quat[site]) for site in (one, two))
-        one, two = int(m.site_bodyid[one]), int(m.site_bodyid[two])
-    elif weld:
-        X_aK, X_bL = pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
-    else:
-        X_aK, X_bL = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+    m, where = mjcf.m, mjcf.where("equality", index)
+    (one, X_aK), (two, X_bL) = tied_frames(mjcf, index)
+    weld = int(m.eq_type[index]) == int(mjcf.mj.mjtEq.mjEQ_WELD)
     a, b = names.bodies[one], names.bodies[two]
     if m.body_weldid[one] == m.body_weldid[two]:
         ledger.info(where, f"ties '{a}' to '{b}', which do not move relative to each other", "without effect")
         return
-    kind = "weld" if weld and data[10] > 0.0 else "point"
+    kind = "weld" if weld and m.eq_data[index, 10] > 0.0 else "point"
     if weld and kind == "point":
         ledger.info(where, "a weld with torquescale 0", "holds the point, not the rotation")
     builder.add_closure(name, kind, a=a, b=b, placement_a=X_aK, placement_b=X_bL)
     ledger.info(where, f"'{a}' and '{b}' are tied in a loop ({kind})", f"kept as a closure; {EXACTLY}")
+
+
+def tied_frames(mjcf: Compiled, index: int) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
+    """The numbers of the two bodies that <connect> or <weld> ties, and the frames in them that it brings together."""
+    m, mj, data = mjcf.m, mjcf.mj, np.array(mjcf.m.eq_data[index])
+    one, two = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
+    if int(m.eq_objtype[index]) == int(mj.mjtObj.mjOBJ_SITE):
+        X_a, X_b = (pose(m.site_pos[site], m.site_quat[site]) for site in (one, two))
+        return (int(m.site_bodyid[one]), X_a), (int(m.site_bodyid[two]), X_b)
+    if int(m.eq_type[index]) == int(mj.mjtEq.mjEQ_WELD):
+        return (one, pose(data[3:6], data[6:10])), (two, Pose(np.eye(3), data[:3]))
+    return (one, Pose(np.eye(3), data[:3])), (two, Pose(np.eye(3), data[3:6]))

@@ -11,7 +11,7 @@ from dalembert.model.surroundings import FluidShape, Medium
 from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled, pose
-from .softness import is_straight
+from .softness import tendon_course
 from .tree import Names
 
 IN_SIMULATIONS = "acts in simulations; inverse and forward dynamics are those without"
@@ -77,7 +77,7 @@ def _tendons(mjcf: Compiled, ledger: Ledger) -> None:
     for i in range(m.ntendon):
         acting = [name for name, arrays in forces.items() if any(np.any(array[i]) for array in arrays)]
         where, name = mjcf.where("tendon", i), mjcf.name("tendon", i)
-        if acting and not is_straight(mjcf, i):
+        if acting and tendon_course(mjcf, i) is None:
             what = f"tendon '{name}', which winds about geoms or goes over pulleys, has {' and '.join(acting)}"
             ledger.warning(where, what, "its forces are not used")
             continue

@@ -20,7 +20,8 @@ from dalembert.spatial import Pose
 
 from ..ledger import Ledger
 from ..xml import tag_of
-from .compile import Compiled, pose
+from .closures import tied_frames
+from .compile import Compiled
 from .geometry import fixed_pose, surface_of
 from .tree import Names
 
@@ -147,25 +148,17 @@ def _joint(mjcf: Compiled, index: int, name: str) -> MujocoJoint:
 
 def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None:
     """A sum of coordinates, or straight lines between sites; None if it winds about geoms or goes over pulleys."""
-    m, mj = mjcf.m, mjcf.mj
-    part = slice(int(m.tendon_adr[index]), int(m.tendon_adr[index]) + int(m.tendon_num[index]))
-    objects = [int(x) for x in m.wrap_objid[part]]
-    joints: tuple[tuple[str, float], ...] = ()
-    path: tuple[str, ...] = ()
-    if not is_straight(mjcf, index):
+    m = mjcf.m
+    if (course := tendon_course(mjcf, index)) is None:
         return None
-    if int(m.wrap_type[part][0]) == int(mj.mjtWrap.mjWRAP_JOINT):
-        joints = tuple((names.joints[j], float(x)) for j, x in zip(objects, m.wrap_prm[part], strict=True))
-    else:
-        path = tuple(names.sites[site] for site in objects)
     low, high = _numbers(m.tendon_range[index])
     limited = bool(m.tendon_limited[index]) and not mjcf.disabled("LIMIT", "CONSTRAINT")
     dry = 0.0 if mjcf.disabled("FRICTIONLOSS", "CONSTRAINT") else float(m.tendon_frictionloss[index])
     rest = _numbers(m.tendon_lengthspring[index])
     return MujocoTendon(
         tendon_name(mjcf, index),
-        joints,
-        path,
+        tuple((names.joints[j], factor) for j, factor in course[0]),
+        tuple(names.sites[site] for site in course[1]),
         (low, high) if limited else None,
         float(m.tendon_margin[index]),
         softness(m.tendon_solref_lim[index], m.tendon_solimp_lim[index]),
@@ -178,12 +171,17 @@ def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None
     )
 
 
-def is_straight(mjcf: Compiled, index: int) -> bool:
-    """Whether a tendon is a sum of coordinates, or goes straight from site to site."""
+def tendon_course(mjcf: Compiled, index: int) -> tuple[list[tuple[int, float]], list[int]] | None:
+    """Joints with factors, of a tendon that is a sum of coordinates, or the sites that it goes straight between.
+
+    None if it winds about geoms or goes over pulleys.
+    """
     m, mj = mjcf.m, mjcf.mj
     part = slice(int(m.tendon_adr[index]), int(m.tendon_adr[index]) + int(m.tendon_num[index]))
-    kinds = {int(x) for x in m.wrap_type[part]}
-    return kinds in ({int(mj.mjtWrap.mjWRAP_JOINT)}, {int(mj.mjtWrap.mjWRAP_SITE)})
+    kinds, objects = {int(x) for x in m.wrap_type[part]}, [int(x) for x in m.wrap_objid[part]]
+    if kinds == {int(mj.mjtWrap.mjWRAP_JOINT)}:
+        return [(j, float(x)) for j, x in zip(objects, m.wrap_prm[part], strict=True)], []
+    return ([], objects) if kinds == {int(mj.mjtWrap.mjWRAP_SITE)} else None
 
 
 def tendon_name(mjcf: Compiled, index: int) -> str:
@@ -204,13 +202,7 @@ def _equality(mjcf: Compiled, index: int, names: Names) -> MujocoEquality | None
         listed = names.joints if kind == "joint" else [tendon_name(mjcf, i) for i in range(m.ntendon)]
         other = listed[two] if two >= 0 else ""
         return MujocoEquality(name, kind, listed[one], other, soft, coefficients=_numbers(data[:5]))
-    if int(m.eq_objtype[index]) == int(mj.mjtObj.mjOBJ_SITE):
-        X_a, X_b = (pose(m.site_pos[site], m.site_quat[site]) for site in (one, two))
-        one, two = int(m.site_bodyid[one]), int(m.site_bodyid[two])
-    elif kind == "weld":
-        X_a, X_b = pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
-    else:
-        X_a, X_b = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+    (one, X_a), (two, X_b) = tied_frames(mjcf, index)
     scale = float(data[10]) if kind == "weld" else 1.0
     a, b = names.bodies[one], names.bodies[two]
     return MujocoEquality(name, kind, a, b, soft, X_a, X_b, torque_scale=scale)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.dynamics.algorithms.gather import gathered
+from dalembert.dynamics.algorithms.tensors import gathered
 from dalembert.errors import DalembertError, unknown
 from dalembert.math import abs as absolute
 from dalembert.math import exp, maximum, minimum, sign, where

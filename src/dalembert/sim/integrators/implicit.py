@@ -33,7 +33,7 @@ import numpy as np
 from dalembert.compiler.graph import Scalar, jacobian, substitute
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms import integrate
-from dalembert.dynamics.algorithms.coupled import MassSolver
+from dalembert.dynamics.algorithms.forward_dynamics import MassSolver
 from dalembert.dynamics.algorithms.free_bodies import carries_nothing, drifts, turning
 from dalembert.dynamics.algorithms.passive import armature, dissipation
 from dalembert.linear import solve, solve_saddle, sparse_product

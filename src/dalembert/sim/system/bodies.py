@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.contact.solver import Carrier
 from dalembert.dynamics import algorithms
-from dalembert.dynamics.algorithms.gather import gathered
 from dalembert.dynamics.algorithms.passive import dissipation
+from dalembert.dynamics.algorithms.tensors import gathered
 from dalembert.linear import factor, sparse_product
 from dalembert.model.aligned import AlignedFrames
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.contact.solver import ANY, Carrier, DryFriction, Law, constraint_impulses, row_impulse, with_dry_friction
 from dalembert.dynamics import algorithms
-from dalembert.dynamics.algorithms.coupled import MassSolver
+from dalembert.dynamics.algorithms.forward_dynamics import MassSolver
 from dalembert.linear import Factor, SharingFactor, factor_semidefinite, gram, is_zero, nonzeros, sparse_product
 from dalembert.math import maximum
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert.compiler.graph import trace
-from dalembert.dynamics.algorithms.known import known
 from dalembert.dynamics.algorithms.mass import Mass
 from dalembert.dynamics.algorithms.motion import across_joint, without_rotation
-from dalembert.dynamics.algorithms.tensors import mirror, rotate, rotate_symmetric
+from dalembert.dynamics.algorithms.tensors import known, mirror, rotate, rotate_symmetric
 from dalembert.linear import factor
 from dalembert.spatial import Inertia, Pose, cross_force, so3
 from tolerances import PRODUCT, SOLVE, assert_close
