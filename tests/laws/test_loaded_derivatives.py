@@ -52,7 +52,8 @@ def test_products_of_the_loaded_dynamics(loaded, dynamics):
                  scale=np.abs(w) @ np.abs(along))  # fmt: skip
 
 
-@pytest.mark.parametrize("dynamics", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("loaded", ["frame", pytest.param("world", marks=pytest.mark.long), "other"], indirect=True)
+@pytest.mark.parametrize("dynamics", ["inverse_dynamics", pytest.param("forward_dynamics", marks=pytest.mark.long)])
 def test_second_derivatives_of_the_loaded_dynamics(loaded, dynamics):
     robot, q, v, u, loads, rng = loaded
     n, w = robot.nv, rng.normal(size=robot.nv)

@@ -108,6 +108,7 @@ def test_damping_leaks_what_it_says(case):
     assert_close(J @ null_space(model, q, DAMPING, task), DAMPING**2 * inertia @ J, SOLVE)
 
 
+@pytest.mark.parametrize("half", [pytest.param(0, marks=pytest.mark.long), 1], indirect=True)
 @pytest.mark.parametrize("base", ["free"], indirect=True)
 @pytest.mark.parametrize("small", ["coupled"], indirect=True)
 def test_compiled_is_the_same(small):
