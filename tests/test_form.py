@@ -23,7 +23,7 @@ SUBJECTS = {  # tests of a room that concern no single file of it
     "cli": {"drives"},
     "formats": {"physics"},
     "formats/mjcf": {"errors", "ledger"},
-    "formats/sdf": {"errors", "frames", "ledger", "robots", "world"},
+    "formats/sdf": {"coupling", "errors", "frames", "ledger", "robots", "world"},
     "formats/urdf": {"errors", "ledger"},
     "formats/write": {"round_trips", "write"},
     "quantities": {"fast_framed", "fast_packed", "options"},

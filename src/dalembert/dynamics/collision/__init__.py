@@ -5,9 +5,9 @@ In the order of reading:
     witness, distance               nearest points of two shapes: the record, and which method serves which pair
     lines, ellipsoids               closed forms, and Newton's method for ellipsoids
     gjk, axes, penetration          convex shapes apart, overlapping with corners, and with one of them round
-    cores, features, hulls, directions       what these loop over: corners, edges, faces
+    cores, features, hulls          what these loop over: corners, edges, faces
     opaque                          shapes of classes from outside, known by their farthest points alone
-    conditional                     work that is skipped in states that do not need it
+    directions                      starts of searches, and work that is skipped in states that do not need it
     polish, curvature               answers made exact, and their slopes
     patches → passing               several points of two faces; shapes that meet or pass each other within a step
     prisms                          small hulls below the triangles of a height field

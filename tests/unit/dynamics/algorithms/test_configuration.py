@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert.dynamics import algorithms as alg
-from tolerances import RECURSION, assert_close
-from trees import random_model
+from tolerances import DIFFERENCE, RECURSION, ROUNDING, STEP, assert_close
+from trees import random_model, random_state
 
 
 @pytest.fixture(params=range(3))
@@ -58,3 +58,15 @@ def test_normalize_repairs_quaternions_and_leaves_the_rest(model):
             stretched[body.q][-4:] *= 1.7
     assert not np.allclose(stretched, q)
     assert_close(alg.normalize(model, stretched), q, RECURSION)
+
+
+@pytest.mark.parametrize("base", ["fixed", "free"])
+def test_rate_of_the_coordinates(base):
+    rng = np.random.default_rng(1)
+    model = random_model(rng, n_bodies=10, base=base)
+    q, v, _ = random_state(rng, model)
+    ahead, behind = alg.integrate(model, q, STEP * v), alg.integrate(model, q, -STEP * v)
+    rate = alg.coordinate_rate(model, q, v)
+    assert_close(rate, (ahead - behind) / (2 * STEP), DIFFERENCE)
+    D = rng.normal(size=(2, model.nq))
+    assert_close(alg.along_velocities(model, q, D) @ v, D @ rate, 100 * ROUNDING)
