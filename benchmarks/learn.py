@@ -4,9 +4,9 @@
 
 go1.xml, g1.xml: of MuJoCo Menagerie, or "quadruped", the bundled one. An environment: servos, 10 substeps of 2 ms,
 48 observations, 5 rewards, terminations, resets, friction and gains of each environment. "physics" is the same loop of
-substeps and nothing else. CPU time of one thread, the median of the last three quarters of the steps, under actions
-that are uniform within ±1.2. MuJoCo: mujoco.rollout of the same file with its own contacts (no observations, rewards or
-resets), position targets of its servos.
+substeps from the same states and nothing else. CPU time of one thread, the median of the last three quarters of the
+steps, under actions that are uniform within ±1.2. MuJoCo: mujoco.rollout of the same file with its own contacts (no
+observations, rewards or resets), position targets of its servos.
 """
 
 from __future__ import annotations
@@ -70,51 +70,35 @@ def environment(robot, name, shapes="feet", ground="flat", friction="plain"):
     )  # fmt: skip
 
 
-def measured(call, count, steps):
-    """µs of CPU time per environment and step."""
-    costs = []
-    for _ in range(steps):
-        begin = time.process_time()
-        call()
-        costs.append(time.process_time() - begin)
-    return float(np.median(costs[steps // 4 :])) / count * 1e6
-
-
 def of_environment(env, count, steps):
-    """(µs per environment step, share of falls in a step)."""
-    vec = env.vector(count, threads=1, autoreset="same_step")
-    vec.reset()
-    rng, falls = np.random.default_rng(0), []
-
-    def step():
-        falls.append(vec.step(rng.uniform(-AMPLITUDE, AMPLITUDE, (count, env.drive.size)))[2].mean())
-
-    return measured(step, count, steps), float(np.mean(falls))
-
-
-def of_physics(env, count, steps):
-    """µs per environment step of the substeps alone, from the same starts under the same actions."""
+    """(µs of physics alone, µs of the whole step, share of falls): per environment step, both from the same states."""
     stepping = env.stepping
-    nq, ne, n = env.robot.nq, stepping.physics.system.ne, env.drive.size
-    own = stepping.randomization.size
+    n, own = env.drive.size, stepping.randomization.size
 
     def compute(action, q, e, own):
         moved = stepping.physics.moved(q, e, action, own)
         return {"q": moved.q, "e": moved.e}
 
-    sizes = {"action": n, "q": nq, "e": ne, "own": own}
-    program = Program("physics", None, sizes, {"q": (nq,), "e": (ne,)}, lambda: trace(compute, sizes, "physics"))
-    vec = env.vector(count, threads=1)
+    sizes = {"action": n, "q": env.robot.nq, "e": stepping.physics.system.ne, "own": own}
+    shapes = {name: (sizes[name],) for name in ("q", "e")}
+    program = Program("physics", None, sizes, shapes, lambda: trace(compute, sizes, "physics"))
+    arrays = {name: np.zeros((count, size)) for name, size in sizes.items()}
+    call = program.bound(arrays, {name: np.zeros((count, sizes[name])) for name in ("q", "e")})
+    vec = env.vector(count, threads=1, autoreset="same_step")
     vec.reset()
-    start, rng = vec.state(), np.random.default_rng(0)
-    arrays = {name: np.ascontiguousarray(start[name]) for name in ("q", "e", "own")} | {"action": np.zeros((count, n))}
-    call = program.bound(arrays, {name: arrays[name] for name in ("q", "e")})
-
-    def step():
+    rng, falls, costs = np.random.default_rng(0), [], []
+    for _ in range(steps):
+        state = vec.state()
+        for name in ("q", "e", "own"):
+            arrays[name][:] = state[name]
         arrays["action"][:] = rng.uniform(-AMPLITUDE, AMPLITUDE, (count, n))
+        times = [time.process_time()]
         call()
-
-    return measured(step, count, steps)
+        times.append(time.process_time())
+        falls.append(vec.step(arrays["action"])[2].mean())
+        costs.append(np.diff([*times, time.process_time()]))
+    physics, whole = np.median(costs[steps // 4 :], axis=0) / count * 1e6
+    return float(physics), float(whole), float(np.mean(falls))
 
 
 def of_mujoco(path, count, steps):
@@ -139,7 +123,12 @@ def of_mujoco(path, count, steps):
         after, _ = rollout.rollout(model, data, states, np.repeat(targets, SUBSTEPS, axis=1))
         states[:] = after[:, -1]
 
-    return measured(step, count, steps)
+    costs = []
+    for _ in range(steps):
+        begin = time.process_time()
+        step()
+        costs.append(time.process_time() - begin)
+    return float(np.median(costs[steps // 4 :])) / count * 1e6
 
 
 def main():
@@ -159,8 +148,7 @@ def main():
     print(f"{'shapes ground friction':24s} {heads}")
     for case in given.cases.split(","):
         env = environment(robot, name, *case.split())
-        physics = of_physics(env, given.envs, given.steps)
-        whole, falls = of_environment(env, given.envs, given.steps)
+        physics, whole, falls = of_environment(env, given.envs, given.steps)
         beside = 100.0 * (whole / physics - 1.0)
         print(f"{case:24s} {physics:9.2f} {whole:9.2f}     {1e3 / whole:9.1f} {beside:7.1f}% {falls:7.4f}", flush=True)
     if given.mujoco:

@@ -39,18 +39,6 @@ class Arrays:
             return self._module.from_numpy(x)
         return self._module.numpy.from_dlpack(x) if self.library == "jax" else x
 
-    def rows(self, x: Any, chosen: np.ndarray) -> Any:
-        """Rows of observations as Gymnasium gives them: an array of objects, None where not chosen.
-
-        Of PyTorch and JAX all rows as one array: those that are not chosen have no meaning.
-        """
-        if self.library != "numpy":
-            return x
-        out = np.full(len(chosen), None, object)
-        for k in np.flatnonzero(chosen):
-            out[k] = {name: rows[k] for name, rows in x.items()} if isinstance(x, dict) else x[k]
-        return out
-
     @staticmethod
     def taken(x: Any) -> np.ndarray:
         """An array of any library as one of NumPy."""

@@ -12,6 +12,8 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
+from .adapters.wanted import library
+
 
 @dataclass(frozen=True, kw_only=True)
 class PPO:
@@ -38,11 +40,7 @@ class PPO:
 
 def torch() -> Any:
     """The library, or the error that says how to install it."""
-    try:
-        import torch
-    except ImportError:
-        raise DalembertError("learn: training needs PyTorch, which is not installed: pip install torch") from None
-    return torch
+    return library("learn: training needs PyTorch", "torch", "torch")
 
 
 class Policy:
@@ -50,12 +48,7 @@ class Policy:
 
     def __init__(self, size: int, actions: int, settings: PPO, critic: int | None = None) -> None:
         nn = torch().nn
-        self.size, self.actions, self.settings, self.critic = (
-            size,
-            actions,
-            settings,
-            size if critic is None else critic,
-        )
+        self.size, self.actions, self.settings, self.critic = size, actions, settings, critic or size
 
         def layers(begin: int, end: int) -> Any:
             sizes = [begin, *settings.hidden]
@@ -80,12 +73,10 @@ class Policy:
     def learn_normal(self, *observations: Any) -> None:
         """Take observations into the running means and variances."""
         for which, obs in enumerate(observations):
-            n, mean, variance = len(obs), obs.mean(0), obs.var(0, unbiased=False)
-            total, change = self.count + n, mean - self.means[which]
-            self.variances[which] = (
-                self.variances[which] * self.count + variance * n + change**2 * self.count * n / total
-            ) / total
-            self.means[which] = self.means[which] + change * n / total
+            share, change = len(obs) / (self.count + len(obs)), obs.mean(0) - self.means[which]
+            spread = obs.var(0, unbiased=False) + (1.0 - share) * change**2
+            self.variances[which] = (1.0 - share) * self.variances[which] + share * spread
+            self.means[which] = self.means[which] + share * change
         self.count += len(observations[0])
 
     def __call__(self, obs: Any) -> np.ndarray:
@@ -101,9 +92,8 @@ class Policy:
     def save(self, path: str) -> None:
         """Write it to a file, which `load` reads."""
         state = {"actor": self.actor.state_dict(), "value": self.value.state_dict(), "spread": self.spread.data}
-        numbers = {"means": self.means, "variances": self.variances, "count": self.count}
-        sizes = {"size": self.size, "actions": self.actions, "critic": self.critic, "settings": asdict(self.settings)}
-        torch().save({**state, **numbers, **sizes}, path)
+        names = ("means", "variances", "count", "size", "actions", "critic")
+        torch().save(state | {n: getattr(self, n) for n in names} | {"settings": asdict(self.settings)}, path)
 
     @classmethod
     def load(cls, path: str) -> Policy:
@@ -137,13 +127,10 @@ def train(
     if minutes is None and steps is None:
         raise DalembertError("train: give minutes=… or steps=…")
     torch().manual_seed(seed)
-    groups = env.observing.sizes
-    names = list(groups)
-    first, last = names[0], names[-1]  # of the policy, and of the critic where there is a group more
-    vec = env.vector(
-        settings.envs, seed=seed, autoreset="same_step", arrays="torch", threads=threads, unsound="terminate"
-    )
-    policy = policy or Policy(groups[first], env.drive.size, settings, groups[last])
+    (first, size), *_, (last, seen) = [*env.observing.sizes.items()] * 2  # of the policy, and of the critic
+    options: dict[str, Any] = {"autoreset": "same_step", "arrays": "torch", "threads": threads, "unsound": "terminate"}
+    vec = env.vector(settings.envs, seed=seed, **options)
+    policy = policy or Policy(size, env.drive.size, settings, seen)
     optimizer = torch().optim.Adam(policy.parameters(), lr=settings.rate)
     pair = (lambda x: (x[first], x[last])) if not env.observing.flat else (lambda x: (x, x))
     obs, begin, cpu, done, curve = pair(vec.reset()[0]), time.perf_counter(), time.process_time(), 0, []
@@ -153,10 +140,9 @@ def train(
         done += settings.envs * settings.horizon
         mean = {name: x if np.isfinite(x) else mean.get(name, x) for name, x in ended.items()}
         divergence = _update(policy, optimizer, data, settings)
-        wall, used = (time.perf_counter() - begin) / 60.0, (time.process_time() - cpu) / 60.0
-        spread, rate = float(policy.spread.detach().exp().mean()), optimizer.param_groups[0]["lr"]
-        now = {"steps": float(done), "minutes": wall, "cpu": used, "spread": spread, "rate": rate}
-        curve.append(now | {"divergence": divergence} | mean)
+        now = {"steps": float(done), "minutes": (time.perf_counter() - begin) / 60.0}
+        now |= {"cpu": (time.process_time() - cpu) / 60.0, "spread": float(policy.spread.detach().exp().mean())}
+        curve.append(now | {"rate": optimizer.param_groups[0]["lr"], "divergence": divergence} | mean)
         if report is not None and report(curve[-1], policy):
             break
     return policy, curve
@@ -165,7 +151,7 @@ def train(
 def _collect(vec: Any, policy: Policy, obs: Any, pair: Any, settings: PPO) -> tuple[Any, Any, dict[str, float]]:
     """Steps of all environments, the observations after them, and the mean of what ended."""
     rows: dict[str, list[Any]] = {name: [] for name in ("obs", "seen", "action", "log", "value", "reward", "done")}
-    sums: dict[str, list[np.ndarray]] = {"return": [], "length": []}
+    sums: dict[str, list[np.ndarray]] = {}
     with torch().no_grad():
         policy.learn_normal(*obs)
         for _ in range(settings.horizon):
@@ -182,16 +168,14 @@ def _collect(vec: Any, policy: Policy, obs: Any, pair: Any, settings: PPO) -> tu
             for name, x in zip(rows, (obs[0], obs[1], action, log, value, reward, over), strict=True):
                 rows[name].append(x)
             ended = over.numpy() > 0.5
-            if ended.any():
-                terms = {name: x[ended] for name, x in info["terms"].items()}
-                sums["return"].append(sum(terms.values()))
-                sums["length"].append(info["length"][ended].astype(float))
-                for name, x in terms.items():
-                    sums.setdefault(name, []).append(x)
+            terms = {name: x[ended] for name, x in info["terms"].items()}
+            for name, x in (terms | {"return": sum(terms.values()), "length": info["length"][ended]}).items():
+                sums.setdefault(name, []).append(x)
             obs = pair(after)
         rows["value"].append(policy.value(policy.normal(obs[1], 1))[:, 0])
     data = {name: torch().stack(x) for name, x in rows.items()}
-    return data, obs, {n: float(np.concatenate(x).mean()) if x else float("nan") for n, x in sums.items()}
+    values = {name: np.concatenate(x) for name, x in sums.items()}
+    return data, obs, {name: float(x.mean()) if len(x) else float("nan") for name, x in values.items()}
 
 
 def _update(policy: Policy, optimizer: Any, data: Any, settings: PPO) -> float:
@@ -208,14 +192,13 @@ def _update(policy: Policy, optimizer: Any, data: Any, settings: PPO) -> float:
     old, before = data["log"].flatten(), data["value"][:-1].flatten()
     with torch().no_grad():
         start = policy.distribution(obs)
-    moved, count = 0.0, 0
+    moved: list[float] = []
     for _ in range(settings.epochs):
         for part in torch().randperm(len(obs)).chunk(settings.batches):
             law = policy.distribution(obs[part])
             ratio = (law.log_prob(action[part]).sum(1) - old[part]).exp()
-            gain = torch().min(
-                ratio * advantage[part], ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip) * advantage[part]
-            )
+            bounded = ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip)
+            gain = torch().min(ratio * advantage[part], bounded * advantage[part])
             value = policy.value(policy.normal(seen[part], 1))[:, 0]
             near = before[part] + (value - before[part]).clamp(-settings.clip, settings.clip)
             miss = torch().max((value - returns[part]) ** 2, (near - returns[part]) ** 2)
@@ -223,12 +206,11 @@ def _update(policy: Policy, optimizer: Any, data: Any, settings: PPO) -> float:
             with torch().no_grad():
                 began = torch().distributions.Normal(start.loc[part], start.scale[part])
                 far = float(torch().distributions.kl_divergence(began, law).sum(1).mean())
-            rate = optimizer.param_groups[0]["lr"]
-            rate = max(1e-5, rate / 1.5) if far > 2.0 * settings.divergence else rate
-            rate = min(1e-2, rate * 1.5) if far < 0.5 * settings.divergence else rate
-            optimizer.param_groups[0]["lr"], moved, count = rate, moved + far, count + 1
+            share, group = far / settings.divergence, optimizer.param_groups[0]
+            factor = 1.5 if share < 0.5 else 1.0 / 1.5 if share > 2.0 else 1.0
+            group["lr"], moved = float(np.clip(group["lr"] * factor, 1e-5, 1e-2)), [*moved, far]
             optimizer.zero_grad()
             loss.backward()
             torch().nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
             optimizer.step()
-    return moved / count
+    return float(np.mean(moved))

@@ -88,6 +88,7 @@ class Vector:
         step = Program("environment", None, sizes, shapes, lambda: stepping.step(self.autoreset))
         reset = Program("environment reset", None, {"x": size, "mask": 1}, begun, stepping.reset)
         self._memories = [np.zeros((n, size)) for _ in range(2)]
+        self._views = [self._layout.named(memory) for memory in self._memories]
         self._action, self._mask = np.zeros((n, action)), np.zeros((n, 1))
         self._results = {name: np.zeros((n, *shape)) for name, shape in shapes.items() if name != "x"}
         self._begun = {name: np.zeros((n, *shape)) for name, shape in begun.items()}
@@ -103,7 +104,7 @@ class Vector:
         return self._memories[self._now]
 
     def _part(self, name: str) -> np.ndarray:
-        return self._layout.named(self._x)[name]
+        return self._views[self._now][name]
 
     @property
     def ready(self) -> bool:
@@ -214,8 +215,8 @@ class Vector:
         if flags[:, FLAGS.index("diverged")].any():
             info["diverged"] = flags[:, FLAGS.index("diverged")].copy()
         if self.autoreset == SAME_STEP and done.any():
-            final = self._given({g: results[f"final {g}"] for g in self._last})
-            info["final_obs"] = self.arrays.rows(final, done)
+            final = {g: results[f"final {g}"] for g in self._last}
+            info["final_obs"] = self._rows(final, done) if self.arrays.library == "numpy" else self._given(final)
             info["_final_obs"] = done.copy()
             info["final_info"] = {
                 "terms": {n: np.where(done, x, 0.0) for n, x in info["terms"].items()},
@@ -228,6 +229,14 @@ class Vector:
         """Observations as fresh arrays: one, or a dict by group."""
         given = {group: self.arrays.given(x.astype(self.arrays.dtype)) for group, x in groups.items()}
         return given[GROUP] if self.environment.observing.flat else given
+
+    def _rows(self, groups: dict[str, np.ndarray], chosen: np.ndarray) -> np.ndarray:
+        """Observations of some environments as Gymnasium gives them: an array of objects, None for the others."""
+        places, out = np.flatnonzero(chosen), np.full(len(chosen), None, object)
+        picked = self._given({group: x[places] for group, x in groups.items()})
+        for i, k in enumerate(places):
+            out[k] = {group: x[i] for group, x in picked.items()} if isinstance(picked, dict) else picked[i]
+        return out
 
     def _reset_mask(self, options: dict[str, Any] | None) -> np.ndarray:
         mask = (options or {}).get("reset_mask")
