@@ -72,7 +72,8 @@ class Visited(Compound):
 
     step: function of "rows", "carry", "item" and "captured" that gives "to", "rows", "carry" and "record". reversed:
     from the last item to the first. counted: the place among the common values of a number from which on items change
-    nothing and give records of 0, as the step says as well: a backend may leave them out. grouped: the place among the
+    nothing and give records of 0 (a record that is the carry: of that), as the step says as well: a backend may leave
+    them out. grouped: the place among the
     numbers of an item of that of its group; items of one group, which follow each other, write no row that another of
     them reads or writes: a backend may compute them together. wanted: likewise of a number that is 0 for items that
     change nothing and give records of 0, as the step says as well.
@@ -99,6 +100,8 @@ class Visited(Compound):
         self.sizes = VisitSizes(rows, columns, read // max(columns, 1), *sizes, items)
         self.size = self.sizes.table + carry + len(self.recorded) * items
         self.reversed = reverse and bool(self.to or carry)  # else the order does not matter
+        of_carry = {x.id: k for k, x in enumerate(self.following)}
+        self.carry_records = {k: of_carry[x.id] for k, x in enumerate(self.recorded) if x.id in of_carry}
 
     def identity(self) -> tuple[Any, ...]:
         return self.step.fingerprint(), self.sizes, self.reversed, self.counted, self.grouped, self.wanted
@@ -178,7 +181,7 @@ def visited(
     return list(table_after), every[len(begin) : first], [known[x.id] for x in written.record]
 
 
-Named = Callable[..., tuple[Any, Any, Mapping[Any, Any]]]  # rows, carry, item → to, rows, results by name
+Named = Callable[..., tuple[Any, Any, Mapping[str, Any]]]  # rows, carry, item → to, rows, results by name
 
 
 def visit(
@@ -186,12 +189,12 @@ def visit(
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.visit`, which checks the arguments, traced into `graph`."""
 
-    def one(*parts: Any) -> tuple[Any, Any, dict[Any, Any]]:
+    def one(*parts: Any) -> tuple[Any, Any, dict[str, Any]]:
         results = dict(step(*parts))
         return results.pop("to"), results.pop("rows"), results
 
-    after, named = _visited_by_name(graph, one, items, table, *arguments)
-    return {"table": after} | named
+    ends, named = _visited_by_name(graph, one, items, table, *arguments)
+    return named | ends
 
 
 def scan(
@@ -204,23 +207,14 @@ def scan(
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.scan`, which checks the arguments, traced into `graph`: the carry is recorded, too."""
     n = len(np.asarray(next(iter(items.values())), object))
-    limit = None if count is None else as_number(count, graph)
 
-    def one(rows: Any, *parts: Any) -> tuple[Any, Any, dict[Any, Any]]:
-        following = step(*parts)
-        return np.empty(0), np.empty((0, 0)), {**following} | {(name, "history"): following[name] for name in carry}
+    def one(rows: Any, *parts: Any) -> tuple[Any, Any, Mapping[str, Any]]:
+        return (), (), step(*parts)
 
-    _, named = _visited_by_name(graph, one, items, np.empty((0, 0)), np.empty((n, 0)), carry, limit, reverse)
-    for name, begin in carry.items():
-        end, history = named[name], named.pop((name, "history"))
-        others = range(1, n) if reverse else range(n - 1)
-        history[0 if reverse else n - 1] = end
-        unchanged = np.asarray(begin if reverse else end, object)
-        for k in () if limit is None else others:
-            taken: Any = limit > k  # type: ignore[operator]
-            for place in np.ndindex(unchanged.shape):
-                history[k, *place] = taken.__traced__("where", taken, history[k, *place], unchanged[place])
-        named[name] = history
+    nothing = np.empty((0, 0)), np.empty((n, 0))
+    ends, named = _visited_by_name(graph, one, items, *nothing, carry, count, reverse, history=True)
+    for name in carry:
+        named[name][0 if reverse else n - 1] = ends[name]
     return named
 
 
@@ -235,12 +229,13 @@ def _visited_by_name(
     reverse: bool,
     groups: np.ndarray | None = None,
     wanted: np.ndarray | None = None,
-) -> tuple[np.ndarray, dict[Any, Any]]:
-    """The table, and by name the carry at the end and the records (n, …)."""
+    history: bool = False,
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """By name: table and carry at the end; the records (n, …) and, with `history`, the carry after each item."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
     start = {name: np.asarray(x, object) for name, x in carry.items()}
     (n, read), (rows, columns) = at.shape, table.shape
-    shapes: dict[Any, tuple[int, ...]] = {}
+    shapes = {name: x.shape for name, x in start.items() if history}
     limit = None if count is None else as_number(count, graph)
 
     def flat(read_rows: list[Scalar], state: list[Scalar], item: list[Scalar]) -> Written:
@@ -260,11 +255,11 @@ def _visited_by_name(
             list(np.ravel(to)),
             list(np.ravel(contents)),
             following,
-            [x for name in shapes for x in results[name].ravel()],
+            [x for name in shapes if name not in start for x in results[name].ravel()],
         )
         for taken in (None if limit is None or place is None else place < limit, None if flag is None else flag > 0.5):
             written = written if taken is None else _counted(written, state, taken, graph)
-        return written
+        return written._replace(record=[*written.carry, *written.record]) if history else written
 
     listed = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]
     before = [] if limit is None else [list(range(n))]
@@ -278,14 +273,16 @@ def _visited_by_name(
     ends, after, records = visited(
         graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit, (marks[0], marks[1])
     )
-    named: dict[Any, Any] = dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))
+    last = {"table": shaped(ends, [(rows, columns)])[0]}
+    last |= dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))
+    named: dict[str, np.ndarray] = {}
     each = iter(records)
     for name, shape in shapes.items():
         matrix = np.empty((int(np.prod(shape)), n), object)
         for k in range(len(matrix)):
             matrix[k, :] = list(next(each))
         named[name] = matrix.T.reshape(n, *shape)
-    return shaped(ends, [(rows, columns)])[0], named
+    return last, named
 
 
 def _counted(written: Written, state: Sequence[Any], taken: Scalar, graph: Graph) -> Written:

@@ -51,6 +51,7 @@ def visiting(body: CBody, node: Scalar, operand: Callable[[Scalar], str]) -> lis
     inner.append(f"{step.name}({', '.join(f'{name}{p.identifier}' for p in every)});")
     if visited.counted is not None:
         zero = body.each(s.record, f"{name}r[{s.items} * i + {name}q] = 0;") if s.record else []
+        zero += [f"{name}r[{s.items * k} + {name}q] = {name}in1[{c}];" for k, c in visited.carry_records.items()]
         inner = [f"if (!({name}q < {parts.common[visited.counted]})) {{", *zero, "    continue;", "}", *inner]
     onwards, back = f"{name}q = 0; {name}q < {s.items}; ++{name}q", f"{name}q = {s.items - 1}; {name}q >= 0; --{name}q"
     head = f"for (int {back if visited.reversed else onwards}) {{"

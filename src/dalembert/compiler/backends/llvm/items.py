@@ -56,3 +56,23 @@ def constant_item(b: Builder, wide: Builder, table: str, index: str) -> str:
     if wide.width > b.width:
         return load_moving(wide, place, 0)
     return b.splat(b.op(f"load {b.element}, ptr {place}, align {b.size}"))
+
+
+class ItemNumbers:
+    """A number of each item: constants (floats), or what lies in slots (integers)."""
+
+    def __init__(self, b: Builder, wide: Builder, name: str, values: Sequence[float]) -> None:
+        self.b, self.wide, self.constant = b, wide, all(isinstance(x, float) for x in values)
+        slots = [] if self.constant else [int(x) for x in values]
+        self.in_row = bool(slots) and slots == list(range(slots[0], slots[0] + len(slots)))
+        self.place = slots[0] if slots else 0
+        self.table = constant_table(b, name, values) if self.constant else b.module.table(name, slots)
+
+    def of(self, index: str, memory: str) -> str:
+        """The number of one item, or of the lanes from it on."""
+        if self.constant:
+            return constant_item(self.b, self.wide, self.table, index)
+        if self.in_row:
+            place = self.b.address(memory, self.b.op(f"mul i64 {index}, {self.b.stride}"))
+            return load_moving(self.wide, place, self.place * self.b.stride)
+        return gathered_item(self.b, self.wide, self.table, index, memory)

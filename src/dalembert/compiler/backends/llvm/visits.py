@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from .compounds import Visiting
 from .ir import Builder
 from .items import (
+    ItemNumbers,
     constant_item,
     constant_table,
     gathered_item,
@@ -36,9 +37,13 @@ def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
         loop(str(s.items))
     else:
         reached = _reached(b, b.load(memory, visiting.count), s.items)
+        if visiting.visited.reversed:
+            _fill_records_of_carry(b, visiting, memory, reached)
         b.branch(b.op(f"icmp sgt i64 {reached}, 0"), f"{step.name}.some", lambda: loop(reached))
         if visiting.filled is not None:
             _clear_records(b, visiting, visiting.filled, memory, reached)
+        if not visiting.visited.reversed:
+            _fill_records_of_carry(b, visiting, memory, reached)
 
 
 class _ItemWriter:
@@ -62,7 +67,7 @@ class _ItemWriter:
         self.constants = [
             constant_table(b, f"{self.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)
         ]
-        self.at = [_Numbers(b, self.wide, f"{self.name}.at{k}", x) for k, x in enumerate(visiting.at)]
+        self.at = [ItemNumbers(b, self.wide, f"{self.name}.at{k}", x) for k, x in enumerate(visiting.at)]
         slots = self.plan.slots
         to, rows, carry, record = self.plan.function.outputs  # not the visit's own: branches may have taken nodes in
         self.to, self.rows = ([slots[node.id] for node in output.nodes] for output in (to, rows))
@@ -174,7 +179,7 @@ class _ItemWriter:
         """Items of one group at once, as many as there are lanes; those from `first` up to `end` of a vector count."""
         b, wide, lanes, n = self.b, self.wide, self.step.lanes, self.visiting.item_count
         assert self.visiting.groups is not None
-        groups = _Numbers(b, wide, f"{self.name}.groups", self.visiting.groups)
+        groups = ItemNumbers(b, wide, f"{self.name}.groups", self.visiting.groups)
         whole = 1 << lanes
 
         def differing(index: str, reference: str) -> str:
@@ -276,36 +281,40 @@ def _clear_records(b: Builder, visiting: Visiting, slot: int, memory: str, reach
 
     def clear() -> None:
         size, first = b.op(f"mul i64 {left}, {b.stride}"), b.op(f"mul i64 {reached}, {b.stride}")
-        for row in visiting.records.values():
-            _clear(b, b.address(memory, b.op(f"add i64 {first}, {row * b.stride}")), size)
+        for k, row in visiting.records.items():
+            if k not in visiting.visited.carry_records:
+                _clear(b, b.address(memory, b.op(f"add i64 {first}, {row * b.stride}")), size)
 
     b.branch(b.op(f"icmp sgt i64 {left}, 0"), f"{visiting.subroutine.name}.left", clear)
+
+
+def _fill_records_of_carry(b: Builder, visiting: Visiting, memory: str, reached: str) -> None:
+    """The carry, which items that are left out do not change, in their records of it."""
+    kept = {
+        row: visiting.carry[c]
+        for k, c in visiting.visited.carry_records.items()
+        if (row := visiting.records.get(k)) is not None
+    }
+    if not kept:
+        return
+
+    def fill(index: str, carried: list[str]) -> list[str]:
+        here = b.address(memory, b.op(f"mul i64 {b.op(f'add i64 {reached}, {index}')}, {b.stride}"))
+        for row, slot in kept.items():
+            b.store(b.load(memory, slot), here, row)
+        return carried
+
+    left = b.op(f"sub i64 {visiting.item_count}, {reached}")
+    some = b.op(f"icmp sgt i64 {left}, 0")
+    b.branch(
+        some, f"{visiting.subroutine.name}.beyond", lambda: b.repeat(f"{visiting.subroutine.name}.held", left, fill)
+    )
 
 
 def _clear(b: Builder, place: str, size: str) -> None:
     """Zeros in `size` bytes."""
     b.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
     b.do(f"call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
-
-
-class _Numbers:
-    """A number of each item: constants (floats), or what lies in slots (integers)."""
-
-    def __init__(self, b: Builder, wide: Builder, name: str, values: Sequence[float]) -> None:
-        self.b, self.wide, self.constant = b, wide, all(isinstance(x, float) for x in values)
-        slots = [] if self.constant else [int(x) for x in values]
-        self.in_row = bool(slots) and slots == list(range(slots[0], slots[0] + len(slots)))
-        self.place = slots[0] if slots else 0
-        self.table = constant_table(b, name, values) if self.constant else b.module.table(name, slots)
-
-    def of(self, index: str, memory: str) -> str:
-        """The number of one item, or of the lanes from it on."""
-        if self.constant:
-            return constant_item(self.b, self.wide, self.table, index)
-        if self.in_row:
-            place = self.b.address(memory, self.b.op(f"mul i64 {index}, {self.b.stride}"))
-            return load_moving(self.wide, place, self.place * self.b.stride)
-        return gathered_item(self.b, self.wide, self.table, index, memory)
 
 
 class _RowPlace:
