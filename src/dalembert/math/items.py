@@ -34,7 +34,8 @@ def scan(
     reverse: bool = False,
     count: Any = None,
     unroll: bool = False,
-) -> dict[str, np.ndarray]:
+    history: bool = True,
+) -> dict[str, Any]:
     """Item after item, as `map`; the carried results for one item are inputs for the next.
 
     carry: numbers or arrays by name, where that starts. step takes them first and returns them, in their shapes, among
@@ -43,6 +44,8 @@ def scan(
 
     count: a number that each state has of its own; items from this number on change nothing, and their results are 0.
     Compiled, a loop leaves out those that are beyond it in all states that are computed together.
+
+    history: False: of what is carried only where it ends, in its own shape.
 
     unroll: write the loop out, the step once for each item, for few items: zeros and constants of each item then fold.
     `count` must be a plain number.
@@ -75,9 +78,10 @@ def scan(
             state = {name: after[name] for name in state}
             records.append(after)
     if traced is not None:
-        return traced.__scan__(checked, each, carry, bool(reverse), count)
+        return traced.__scan__(checked, each, carry, bool(reverse), count, bool(history))
     ordered = records[::-1] if reverse else records
-    return {name: np.array([record[name] for record in ordered]) for name in records[0]}
+    ends = {} if history else {name: np.asarray(x)[()] for name, x in state.items()}
+    return {name: np.array([record[name] for record in ordered]) for name in records[0] if name not in ends} | ends
 
 
 def one_by_one(items: Mapping[str, Any]) -> dict[str, Any]:

@@ -189,8 +189,8 @@ def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any)
             low, high = cut(low, high, *(dot(side[:2], point) - side[2] for point in (start, end)))
             return {"low": low, "high": high}
 
-        parts = scan(inside, {"side": polygon.sides}, {"low": 0.0, "high": 1.0}, count=polygon.count)
-        low, high = parts["low"][-1], parts["high"][-1]
+        parts = scan(inside, {"side": polygon.sides}, {"low": 0.0, "high": 1.0}, count=polygon.count, history=False)
+        low, high = parts["low"], parts["high"]
         gaps = [dot(normal, lying.start + t * line - origin) for t in (low, high)]
         return {"numbers": np.array([low, high, *gaps])}
 

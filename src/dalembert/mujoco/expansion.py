@@ -226,7 +226,8 @@ def _grown(body: Differences, rows: Array) -> Array:
         def one(best: Any, face: Any) -> dict[str, Any]:
             return {"best": where(face[6] < best[6], face, best)}
 
-        face = scan(one, {"face": faces}, {"best": np.array([*np.zeros(6), np.inf])}, count=size[1])["best"][-1]
+        start = {"best": np.array([*np.zeros(6), np.inf])}
+        face = scan(one, {"face": faces}, start, count=size[1], history=False)["best"]
         v, lower = face[3:6], sqrt(face[6])
         new = body.farthest(v / lower)
         upper = minimum(upper, dot(v, new[:3]) / lower)
@@ -268,7 +269,7 @@ def _known(points: Array, count: Any, number: Any) -> Any:
     def one(known: Any, other: Any) -> dict[str, Any]:
         return {"known": where(other == number, 1.0, known)}
 
-    return scan(one, {"other": points[:, 6]}, {"known": 0.0}, count=count)["known"][-1] > 0.5
+    return scan(one, {"other": points[:, 6]}, {"known": 0.0}, count=count, history=False)["known"] > 0.5
 
 
 def _around_corner(faces: Array, count: Any, points: Array, number: Any) -> tuple[Array, Any]:
@@ -302,7 +303,9 @@ def _around_corner(faces: Array, count: Any, points: Array, number: Any) -> tupl
                     found = where(np.arange(3) == k, where(same, 1.0, found), found)
             return {"found": found}
 
-        inner = scan(back, {"other": faces, "looks": looks}, {"found": np.zeros(3)}, count=count)["found"][-1]
+        inner = scan(back, {"other": faces, "looks": looks}, {"found": np.zeros(3)}, count=count, history=False)[
+            "found"
+        ]
         corners, to, rows = take(points, face[:3]), [], []
         for k, (a, b) in enumerate(edges):
             new_face = logical_and(looks_here > 0.5, inner[k] < 0.5)

@@ -262,4 +262,4 @@ def farthest_row(along: Array, table: Array, first: Any, count: Any, most: int) 
         return {"best": where(reach > best[0], np.array([reach, k]), best)}
 
     begin = {"best": np.array([-np.inf, 0.0])}
-    return first + scan(step, {"k": np.arange(float(most))}, begin, count=count)["best"][-1][1]
+    return first + scan(step, {"k": np.arange(float(most))}, begin, count=count, history=False)["best"][1]

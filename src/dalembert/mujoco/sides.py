@@ -56,7 +56,7 @@ class Rows(NamedTuple):
         def one(state: Any, row: Any) -> dict[str, Any]:
             return {"state": step(state, row)}
 
-        return scan(one, {"row": self.numbers}, {"state": state}, count=self.count)["state"][-1]
+        return scan(one, {"row": self.numbers}, {"state": state}, count=self.count, history=False)["state"]
 
 
 class Ring(NamedTuple):
@@ -209,7 +209,7 @@ class _Polyhedron:
             return {"flats": flats + self._flat(lookup(self.tables.vertices[:, :3], self.first + k))}
 
         items = {"k": np.arange(float(self.tables.most_vertices))}
-        return scan(one, items, {"flats": 0.0}, count=self.vertices)["flats"][-1]
+        return scan(one, items, {"flats": 0.0}, count=self.vertices, history=False)["flats"]
 
     @cached_property
     def _around(self) -> dict[str, Array]:
@@ -223,7 +223,7 @@ class _Polyhedron:
                 return {"flats": flats + self._flat(lookup(self.tables.corners, start + i))}
 
             items = {"i": np.arange(float(self.tables.most_corners))}
-            flats = scan(corner, items, {"flats": 0.0}, count=length)["flats"][-1]
+            flats = scan(corner, items, {"flats": 0.0}, count=length, history=False)["flats"]
             numbers = [row, *lookup(self.tables.sides[:, :3], row), *self._corner(row, -1.0), flats]
             return {"row": np.array(numbers)}
 

@@ -27,7 +27,7 @@ def farthest(points: np.ndarray, d: np.ndarray) -> np.ndarray:
             return {"best": where(along > best[3], np.array([*point, along]), best)}
 
         start = np.array([*points[0], dot(points[0], d)])
-        return scan(step, {"point": points[1:]}, {"best": start})["best"][-1][:3]
+        return scan(step, {"point": points[1:]}, {"best": start}, history=False)["best"][:3]
     best, reach = points[0], dot(points[0], d)
     for point in points[1:]:
         along = dot(point, d)

@@ -160,17 +160,18 @@ def _least_in_slots(contacts: ContactRows, p: np.ndarray, slip: np.ndarray) -> n
 
     items = {"J": contacts.J, "p": p, "slip": slip}
     begin = {"entries": np.zeros(len(at[0])), "push": np.zeros(nv)}
-    sums = scan(stuck, items, begin, count=contacts.count)
+    sums = scan(stuck, items, begin, count=contacts.count, history=False)
     A = np.zeros((nv, nv), object)
-    A[at] = sums["entries"][-1]
+    A[at] = sums["entries"]
     least = SHARED * (1.0 + reduce(maximum, list(np.diag(A))))
-    x = factor(A + least * np.eye(nv)).solve(sums["push"][-1])
+    x = factor(A + least * np.eye(nv)).solve(sums["push"])
 
     def shared(outside: Any, J: Any, on: Any, mu: Any) -> dict[str, Any]:
         force = J @ x
         leaves = logical_or(force[0] < 0.0, force[1:] @ force[1:] > mu * mu * force[0] * force[0])
         return {"outside": outside + on * where(leaves, 1.0, 0.0), "force": force}
 
-    each = scan(shared, {"J": contacts.J, "on": sums["on"], "mu": contacts.mu}, {"outside": 0.0}, count=contacts.count)
-    inside = where(each["outside"][-1] < 0.5, 1.0, 0.0)
+    items = {"J": contacts.J, "on": sums["on"], "mu": contacts.mu}
+    each = scan(shared, items, {"outside": 0.0}, count=contacts.count, history=False)
+    inside = where(each["outside"] < 0.5, 1.0, 0.0)
     return p + (inside * sums["on"])[:, None] * (each["force"] - p)

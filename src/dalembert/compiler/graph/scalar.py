@@ -357,7 +357,7 @@ class Scalar:
 
         return repeat(self.graph, *arguments)
 
-    def __scan__(self, *arguments: Any) -> dict[str, np.ndarray]:
+    def __scan__(self, *arguments: Any) -> dict[str, Any]:
         """A function over items in this graph: see `dalembert.math.scan`."""
         from .visit import scan
 

@@ -203,16 +203,19 @@ def scan(
     items: Mapping[str, Any],
     carry: Mapping[str, Any],
     reverse: bool,
-    count: Any = None,
-) -> dict[str, np.ndarray]:
-    """Like `dalembert.math.scan`, which checks the arguments, traced into `graph`: the carry is recorded, too."""
+    count: Any,
+    history: bool,
+) -> dict[str, Any]:
+    """Like `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
     n = len(np.asarray(next(iter(items.values())), object))
 
     def one(rows: Any, *parts: Any) -> tuple[Any, Any, Mapping[str, Any]]:
         return (), (), step(*parts)
 
     nothing = np.empty((0, 0)), np.empty((n, 0))
-    ends, named = _visited_by_name(graph, one, items, *nothing, carry, count, reverse, history=True)
+    ends, named = _visited_by_name(graph, one, items, *nothing, carry, count, reverse, history=history)
+    if not history:
+        return named | {name: ends[name] for name in carry}
     for name in carry:
         named[name][0 if reverse else n - 1] = ends[name]
     return named

@@ -104,13 +104,13 @@ class ContactRows(NamedTuple):
         return map(step, items, self.count, self.unroll)
 
     def scan(self, step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], carry: Mapping[str, Any]) -> Any:
-        """Results of the step for one contact after another."""
-        return scan(step, items, carry, count=self.count, unroll=self.unroll)
+        """Results of the step for one contact after another, and where the carry ends."""
+        return scan(step, items, carry, count=self.count, unroll=self.unroll, history=False)
 
     def pushed(self, p: np.ndarray, begin: np.ndarray) -> np.ndarray:
         """w (n,) = Y p of impulses p (k, 3 + m), added to that of others."""
         items = {"Y": self.Y, "p": p}
-        return self.scan(lambda w, Y, p: {"w": w + sparse_product(Y.T, p)}, items, {"w": begin})["w"][-1]
+        return self.scan(lambda w, Y, p: {"w": w + sparse_product(Y.T, p)}, items, {"w": begin})["w"]
 
     def responses(self, w: np.ndarray) -> np.ndarray:
         """Xᵀ w (k, 3 + m)."""
@@ -228,9 +228,9 @@ class ContactProblem(Problem):
         items = {"X": self.contacts.X, "Y": self.contacts.Y, "c": self.contacts.c, "before": each, "slip_before": slip}
         begin = {"pushed": w, "most": 0.0}
         after = self.contacts.scan(one, items | {"law": self.laws, "block": self.blocks}, begin)
-        rows, w, changes = self.rows.swept(rows, after["pushed"][-1])
+        rows, w, changes = self.rows.swept(rows, after["pushed"])
         p = self._joined(after["p"], rows)
-        return numbers(p), numbers(after["slip"]), numbers(w), reduce(maximum, changes, after["most"][-1])
+        return numbers(p), numbers(after["slip"]), numbers(w), reduce(maximum, changes, after["most"])
 
     def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
         """Laws that give way about the impulses `held`, at velocities u."""
@@ -247,9 +247,9 @@ class ContactProblem(Problem):
         items = {"J": self.contacts.J, "held": each, "u": of_contacts} | self.laws
         after = self.contacts.scan(one, items, begin)
         A = self.M.astype(object)
-        A[at] = after["added"][-1]
+        A[at] = after["added"]
         p, stiffness = self.rows.yielding(rows, of_rows, give)
-        push = after["push"][-1] + self.rows.push(p - rows)
+        push = after["push"] + self.rows.push(p - rows)
         return Yielding(numbers(self._joined(after["p"], p)), self.rows.stiffened(A, stiffness), push)
 
     def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
@@ -263,7 +263,7 @@ class ContactProblem(Problem):
         items = {"held": each, "u": of_contacts, "du": changes} | self.laws
         after = self.contacts.scan(one, items, {"sum": 0.0})
         p, _ = self.rows.yielding(rows, of_rows, give)
-        return numbers(self._joined(after["p"], p)), after["sum"][-1] + row_changes @ (p - rows)
+        return numbers(self._joined(after["p"], p)), after["sum"] + row_changes @ (p - rows)
 
     def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
@@ -279,7 +279,7 @@ class ContactProblem(Problem):
         new = self.contacts.scan(one, items, {"most": 0.0})
         of_new_rows, changes = self.rows.chosen(rows, of_rows)
         p = self._joined(new["p"], of_new_rows)
-        return numbers(p), numbers(new["slip"]), reduce(maximum, changes, new["most"][-1])
+        return numbers(p), numbers(new["slip"]), reduce(maximum, changes, new["most"])
 
     def solve(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A⁻¹ b."""

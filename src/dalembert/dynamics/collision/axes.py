@@ -172,10 +172,10 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose, faces: tuple[Candidate, Candidate], 
             feature = Feature(EDGES, side * along_a, start_a, along_b, start_b)
             return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
 
-        return {"best": scan(inner, {"number": of_b}, {"best": best}, count=count_b)["best"][-1]}
+        return {"best": scan(inner, {"number": of_b}, {"best": best}, count=count_b, history=False)["best"]}
 
     start = np.array([LEAST, *np.zeros(13)])
-    return _restored(scan(outer, {"number": of_a}, {"best": start}, count=count_a)["best"][-1])
+    return _restored(scan(outer, {"number": of_a}, {"best": start}, count=count_a, history=False)["best"])
 
 
 def _segment_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:

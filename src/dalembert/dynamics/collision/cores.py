@@ -103,7 +103,7 @@ def promising_edges(shape: Any, points: Sequence[np.ndarray], known: Any, wanted
 
 def _loop(step: Step, items: dict[str, np.ndarray], start: np.ndarray, wanted: Any = True) -> np.ndarray:
     count = None if wanted is True else where(wanted, float(len(next(iter(items.values())))), 0.0)
-    return scan(step, items, {"best": start}, count=count)["best"][-1]
+    return scan(step, items, {"best": start}, count=count, history=False)["best"]
 
 
 def _numbers(count: int) -> dict[str, np.ndarray]:

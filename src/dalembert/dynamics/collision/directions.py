@@ -33,7 +33,8 @@ def largest(value: Callable[[np.ndarray], Any], directions: np.ndarray, away: np
         return where(larger, np.array([reached, *n]), best)
 
     start = np.array([-np.inf, 0.0, 0.0, 1.0])
-    return scan(lambda best, n: {"best": better(best, n)}, {"n": directions}, {"best": start})["best"][-1][1:]
+    best = scan(lambda best, n: {"best": better(best, n)}, {"n": directions}, {"best": start}, history=False)["best"]
+    return best[1:]
 
 
 def computed_where(condition: Any, compute: Callable[[Pose], np.ndarray], X: Pose, size: int) -> np.ndarray:

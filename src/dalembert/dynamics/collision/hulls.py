@@ -72,7 +72,7 @@ class TabledHull(Shape):
 
         first = self.vertex(0.0)
         start = np.array([*first, dot(first, d)])
-        return scan(step, {"k": np.arange(1.0, self.table.vertex_count)}, {"best": start})["best"][-1][:3]
+        return scan(step, {"k": np.arange(1.0, self.table.vertex_count)}, {"best": start}, history=False)["best"][:3]
 
     def face(self, d: np.ndarray) -> list[np.ndarray]:
         return around(self, d, TILT)

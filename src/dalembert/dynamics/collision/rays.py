@@ -228,7 +228,7 @@ def _between_faces(items: Any, plane: Callable[..., tuple[np.ndarray, Any]], o: 
         return {"row": inside}
 
     start = np.array([-NEVER, 0.0, 0.0, 1.0, NEVER, 0.0, 0.0, 1.0])
-    row = scan(step, items, {"row": start})["row"][-1]
+    row = scan(step, items, {"row": start}, history=False)["row"]
     return Crossing(row[0], row[1:4], row[4], row[5:])
 
 

@@ -223,3 +223,28 @@ def test_a_loop_that_is_written_out_has_no_loop_and_the_same_numbers():
         assert_close(got[name], want[name], PRODUCT)
         assert_close(plain[name], want[name][0], PRODUCT)
         assert np.asarray(plain[name]).dtype == float
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", [None, 0.0, 2.0, 9.0])
+def test_the_end_alone_is_that_of_the_history(reverse, count):
+    """On numbers, written out, interpreted and compiled."""
+
+    def both(x, unroll=False):
+        items, start = {"a": x[:4] * np.arange(1.0, 5.0)}, {"s": x[4], "v": x[:2]}
+        ends = []
+        for history in (True, False):
+            step = lambda s, v, a: {"s": 0.5 * s + a, "v": v * a + s, "twice": 2.0 * a}  # noqa: E731
+            made = math.scan(step, items, start, reverse, count, unroll, history)
+            last = (0 if reverse else -1) if history else ...
+            ends.append(np.concatenate([np.ravel(made["s"][last] if history else made["s"]), made["v"][last]]))
+        return np.array(ends)
+
+    x = np.random.default_rng(5).normal(size=(7, 5))
+    want = np.array([both(row) for row in x])
+    assert (want[:, 0] == want[:, 1]).all()
+    for unroll in (False, True):
+        f = trace(lambda x, unroll=unroll: both(x, unroll), {"x": 5})
+        assert_close(interpreter.run(f, {"x": x})["function"], want, PRODUCT)
+        kernel(f).run_batch([x], [out := np.empty((7, 2, 3))], (7,))
+        assert_close(out, want, RECURSION)
