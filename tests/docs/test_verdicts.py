@@ -17,7 +17,7 @@ WORDS = {
 }  # fmt: skip
 # results of inner iterations, and inputs
 INNER = {
-    "Binary", "Chunk", "Clock", "ConstraintImpulses", "ExcitationSettings", "InteriorPoint",
+    "AdaptiveClock", "Binary", "Chunk", "ConstraintImpulses", "ExcitationSettings", "InteriorPoint", "NewtonClock",
     "Limits", "Loop", "Memory", "Optimum", "Ordered",
     "QuadraticSolution", "Repetition", "Solved", "Surroundings", "Trigger", "Turned", "Unsolved",
 }  # fmt: skip

@@ -38,7 +38,7 @@ def mesh_remarks(model: Model, contact: Contact) -> list[str]:
     said = {
         "not closed surfaces, contact takes their convex hulls": is_open,
         "contact fills the hollows of meshes, which count as their convex hulls: use several convex shapes where "
-        "something goes inside": hollow,
+        "something goes inside, as robot.edit().convex_parts makes": hollow,
         "meshes reach beyond the hulls of few vertices that contact takes for them": missed,
     }
     return [f"contact: {remark}: {_listed(names)}" for remark, names in said.items() if names]

@@ -16,7 +16,7 @@ from dalembert.model.geometry import Role, Shape
 from dalembert.model.values import placement_from, vector
 from dalembert.spatial import Pose
 
-from . import calibration, flexibility, locking, naming, parameters, rerooting, scaling, structure
+from . import calibration, decomposition, flexibility, locking, naming, parameters, rerooting, scaling, structure
 from .change import Change
 from .invariants import check
 
@@ -80,6 +80,14 @@ class ModelEditor(Generic[Result]):
         options: color, name, surface as in `ModelBuilder.add_geometry`.
         """
         return self._edit(structure.add_geometry, shape, body, xyz, rpy, role, options)
+
+    def convex_parts(self, link: str, *, concavity: float = 0.05) -> Self:
+        """Divide the collision meshes of a link into convex parts, which contact takes as they are (CoACD).
+
+        concavity: how far the parts may be from the mesh, from 0.01 (many parts) to 1, as CoACD scales it. The log says
+        how many parts there are.
+        """
+        return self._edit(decomposition.convex_parts, link, concavity)
 
     def add_closure(
         self,
