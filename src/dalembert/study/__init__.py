@@ -1,10 +1,9 @@
 """Studies: sweeps, Monte Carlo and sensitivity, on one machine or a cluster with the same call.
 
-Read in this order: `distributions` for spaces; `motion` and `rows`, what is
-computed
-for a row; `work`, a chunk of rows, `watch`, its time limit; `parts` and `provenance`, the folder; `executors`,
-`dispatch` and `slurm`, who computes which chunk; `job`, all of it together, and `file`, that of a TOML file; `table`,
-`sensitivity`, `plot`, `page` and `result`, what comes out; `ready`, studies that are asked for often.
+Read in this order: `distributions` for spaces; `motion` and `rows`, what is computed for a row; `work`, a chunk of rows
+with its time limits; `parts` and `provenance`, the folder; `dispatch` and `slurm`, who computes which chunk; `job`, all
+of it together, and `file`, that of a TOML file; `table`, `sensitivity`, `result` and `page`, what comes out; `ready`,
+studies that are asked for often.
 """
 
 from dalembert.study.distributions import (

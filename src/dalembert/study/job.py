@@ -13,17 +13,15 @@ from typing import Any
 
 from dalembert.compiler.execute import Interrupted
 from dalembert.compiler.execute.threads import limit
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, whole_number
 from dalembert.progress import Progress
 from dalembert.robot import Robot
-from dalembert.study.distributions.draw import Draw
-from dalembert.study.distributions.space import RESERVED, Space
+from dalembert.study.distributions.space import RESERVED, Draw, Space
 
 from . import parts, provenance, slurm
-from .dispatch import Pace, Work, gaps_from, length
-from .executors import workers_of
+from .dispatch import Pace, Work, gaps_from, length, workers_of
 from .result import Result
-from .rows import Chunked, check_function
+from .rows import Chunked
 from .work import Task, compute
 
 LOG = logging.getLogger("dalembert.study")
@@ -124,6 +122,8 @@ class Job:
         workers: how many; default as many as there are. Ctrl-C keeps what is done; a second run goes on.
         """
         temporary = None
+        if workers is not None:
+            whole_number("study: workers", workers)
         if isinstance(executor, str) and executor == "slurm":
             slurm.check()
             if folder is None:
@@ -143,12 +143,9 @@ class Job:
             task = Task(task.robot, draw, task.run, task.outputs, task.limit)
         how = task.run.how if isinstance(task.run, Chunked) else "one call of the function for each row"
         LOG.info("study of robot %r in %s: %s", task.robot.name, path, how)
-        total = len(task.draw)
-        gaps = parts.missing(path, total)
-        if gaps and isinstance(executor, str) and executor == "slurm":
-            _in_arrays(task, path, total, workers, progress)
-        elif gaps:
-            _compute(task, path, gaps, total, executor, workers, progress, fresh)
+        gaps = parts.missing(path, len(task.draw))
+        if gaps:
+            _compute(task, path, gaps, executor, workers, progress, fresh)
         return Result(path, task=task, temporary=temporary)
 
 
@@ -156,16 +153,14 @@ def _compute(
     task: Task,
     path: Path,
     gaps: list[parts.Range],
-    total: int,
     executor: Any,
     count: int | None,
     progress: bool | None,
     fresh: bool,
 ) -> None:
     """The missing rows, each chunk written as soon as it is there."""
-    workers = workers_of(task, executor, count)
-    done = total - sum(end - begin for begin, end in gaps)
-    failed = 0
+    total = len(task.draw)
+    done, failed = total - sum(end - begin for begin, end in gaps), 0
     with Progress(f"study of {task.robot.name}", total, "rows", progress) as shown:
 
         def keep(chunk: Any) -> None:
@@ -180,17 +175,21 @@ def _compute(
             failed += chunk.count_failed
             shown.show(done, f"{failed} failed" if failed else "")
 
-        pace = Pace(total, workers.count, task.most_rows())
-        work = Work(workers, pace, keep, parts.Meanwhile(path).left, gaps_from(gaps, fresh))
         try:
-            work.run()
+            if isinstance(executor, str) and executor == "slurm":
+                slurm.run_array(task, path, count, lambda rows: shown.show(rows))
+                return
+            workers = workers_of(task, executor, count)
+            pace = Pace(total, workers.count, task.most_rows())
+            work = Work(workers, pace, keep, parts.Meanwhile(path).left, gaps_from(gaps, fresh))
+            try:
+                work.run()
+            finally:
+                workers.close()
         except KeyboardInterrupt:
-            text = (
-                f"study: interrupted: {done} of {total} rows are in {path}; the same run again goes on with the others"
-            )
-            raise Interrupted(text, done, Result(path, task=task)) from None
-        finally:
-            workers.close()
+            done = total - sum(end - begin for begin, end in parts.missing(path, total))
+            text = f"{done} of {total} rows are in {path}; the same run again goes on with the others"
+            raise Interrupted(f"study: interrupted: {text}", done, Result(path, task=task)) from None
 
 
 def fill(task: Task, path: Path) -> None:
@@ -198,22 +197,7 @@ def fill(task: Task, path: Path) -> None:
     gaps = parts.missing(path, len(task.draw))
     if gaps:
         cores = os.environ.get("SLURM_CPUS_PER_TASK", "")
-        _compute(task, path, gaps, len(task.draw), None, int(cores) if cores.isdigit() else None, False, False)
-
-
-def _in_arrays(task: Task, path: Path, total: int, count: int | None, progress: bool | None) -> None:
-    """The missing rows by arrays of SLURM."""
-    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise DalembertError(f"study: workers is {count!r}, expected a whole number ≥ 1")
-    with Progress(f"study of {task.robot.name}", total, "rows", progress) as shown:
-        try:
-            slurm.run_array(task, path, count, lambda done: shown.show(done))
-        except KeyboardInterrupt:
-            done = total - sum(end - begin for begin, end in parts.missing(path, total))
-            text = (
-                f"study: interrupted: {done} of {total} rows are in {path}; the same run again goes on with the others"
-            )
-            raise Interrupted(text, done, Result(path, task=task)) from None
+        _compute(task, path, gaps, None, int(cores) if cores.isdigit() else None, False, False)
 
 
 def _resident() -> int:
@@ -255,8 +239,8 @@ def study(
         if names is not None and set(names) != set(run.names):
             raise DalembertError(f"study: outputs is {names}, but the motion measures {run.names}: leave outputs out")
         names = run.names
-    else:
-        check_function(run)
+    elif not callable(run):
+        raise DalembertError(f"study: run is of type {type(run).__name__}, expected a function (robot, row) → dict")
     for name in names or ():
         if name in (*bound.axes, *RESERVED):
             raise DalembertError(f"study: output {name!r} is the name of an axis, or of a column of every study")

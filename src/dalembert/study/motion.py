@@ -136,7 +136,7 @@ class Motion(Chunked):
         live = self.live(robot, space, values, n)
         result = rollout(robot.model, q, v, self.settings(live), threads=1, check=False)
         slow = np.abs(result.v).max(initial=0.0) <= FASTEST and np.isfinite(result.q.sum())  # nearly always
-        diverged = [] if slow else np.flatnonzero(~sound(result.q, result.v, robot.nv))
+        diverged = np.empty(0, int) if slow else np.flatnonzero(~sound(result.q, result.v, robot.nv))
         failed = dict.fromkeys(map(int, diverged), DIVERGED) | self._impossible(robot, live, n)
         law = {name: x for name, x in live.items() if name in self.law_arguments}
         tallies = self.tallies(robot, {name: x.shape[-1] for name, x in law.items()})

@@ -24,7 +24,7 @@ from dalembert.files import write_text
 from dalembert.model.content import is_own, leaves
 from dalembert.robot import Robot
 from dalembert.study.distributions.designs import GROWING
-from dalembert.study.distributions.draw import Draw
+from dalembert.study.distributions.space import Draw
 from dalembert.version import __version__
 
 from .motion import Motion

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
-from dalembert.study.distributions.draw import Draw
-from dalembert.study.distributions.space import MODEL, START, space_of
+from dalembert.errors import DalembertError, unknown, whole_number
+from dalembert.study.distributions.space import MODEL, START, Draw, space_of
 
 from . import parts, provenance
-from .named import Named
-from .rows import Chunked, Row
+from .rows import Chunked, Named, Row
 from .sensitivity import Sensitivity, correlations, sobol_indices
 from .table import Table
 from .work import Task
@@ -106,8 +104,7 @@ class Result:
 
     def worst(self, name: str, count: int = 10, *, smallest: bool = False) -> list[dict[str, Any]]:
         """The rows with the largest `name`, or the smallest, each a dict of columns. Of an array its largest entry."""
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise DalembertError(f"worst: count is {count!r}, expected a whole number ≥ 1")
+        whole_number("worst: count", count)
         y = self._numbers(name)
         y = y.reshape(len(y), -1).min(axis=1) if smallest else y.reshape(len(y), -1).max(axis=1)
         usable = np.flatnonzero(~np.isnan(y) & self._table.sound())
@@ -154,7 +151,7 @@ class Result:
 
     def plot(self, names: Any = None) -> Any:
         """A matplotlib figure: the distribution of each output, and each over the axis that matters most."""
-        from .plot import overview
+        from .page import overview
 
         return overview(self, names)
 

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import unknown
 from dalembert.robot import Robot
 from dalembert.study.distributions.model_errors import ModelErrors
 from dalembert.study.distributions.space import MODEL, START, Space
 from dalembert.study.distributions.states import Start, States
 
-from .named import Named
-
 TEXT = 300  # characters of a reason that are kept
+
+Value = TypeVar("Value")
+
+
+class Named(Mapping[str, Value]):
+    """A mapping by name; `[…]` raises a DalembertError for others, `in` and `get` do not."""
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == each for each in self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a name, or the default."""
+        return self[name] if name in list(self) else default
 
 
 class Row(Named[Any]):
@@ -164,22 +175,3 @@ def numbers(name: str, x: Any) -> np.ndarray:
     if not array.size:
         raise Failed(f"output {name!r} is an array without numbers")
     return array.astype(float)
-
-
-def not_numbers(answer: Mapping[str, np.ndarray]) -> str | None:
-    """The reason of a row with NaN; None: it has none."""
-    for name, x in answer.items():
-        if np.isnan(x).any():
-            return f"output {name!r} is NaN"
-    return None
-
-
-def evaluated(run: Callable[..., Any], row: Row, outputs: Outputs) -> dict[str, np.ndarray]:
-    """Outputs of the function for a row, checked."""
-    return outputs.checked(run(row.robot, row))
-
-
-def check_function(run: Any) -> None:
-    """Refuse what is no function (robot, row)."""
-    if not callable(run):
-        raise DalembertError(f"study: run is of type {type(run).__name__}, expected a function (robot, row) → dict")

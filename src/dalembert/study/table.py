@@ -11,11 +11,10 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
-from dalembert.study.distributions.draw import Draw
-from dalembert.study.distributions.space import MODEL, START
+from dalembert.study.distributions.space import MODEL, START, Draw
 
 from . import parts
-from .named import Named
+from .rows import Named
 
 
 class Table(Named[np.ndarray]):

@@ -2,10 +2,9 @@
 
 Read in this order: `counter`, numbers that depend on (seed, name, row) alone; `inverse_normal`; `laws`, numbers and
 vectors; `model_errors` and `states`, what changes a robot and its start; `designs`, how rows are spread over the unit
-cube; `space`, axes by name; `draw`, the rows of a space.
+cube; `space`, axes by name and their rows.
 """
 
-from .draw import Draw
 from .laws import (
     Distribution,
     Grid,
@@ -19,7 +18,7 @@ from .laws import (
     uniform,
 )
 from .model_errors import ModelErrors, cad_errors, model_errors
-from .space import Space
+from .space import Draw, Space
 from .states import States, states
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.errors import DalembertError, is_number
+from dalembert.errors import DalembertError, is_number, whole_number
 from dalembert.math import clip, exp, lookup, minimum, sqrt, where
 
 from .inverse_normal import inverse_normal, less
@@ -250,9 +250,7 @@ def grid(*points: Any, axis: str | None = None) -> Grid:
 def linspace(low: float, high: float, count: int, *, axis: str | None = None) -> Grid:
     """`count` values from low to high, ends included, as a grid."""
     low, high = _numbers("linspace", low=low, high=high)
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
-        raise DalembertError(f"linspace: count is {count!r}, expected a whole number ≥ 1")
-    return Grid(tuple(np.linspace(low, high, int(count)).tolist()), axis)
+    return Grid(tuple(np.linspace(low, high, whole_number("linspace: count", count)).tolist()), axis)
 
 
 def _options(where: str, options: Sequence[Any]) -> tuple[Any, ...]:
@@ -278,8 +276,4 @@ def _numbers(where: str, **given: Any) -> list[float]:
 
 
 def _size(where: str, size: Any) -> int | None:
-    if size is None:
-        return None
-    if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
-        raise DalembertError(f"{where}: size is {size!r}, expected a whole number ≥ 1")
-    return int(size)
+    return None if size is None else whole_number(f"{where}: size", size)

@@ -16,7 +16,7 @@ from dalembert.study.distributions.space import MODEL, START, Space
 
 from ..job import Job, study
 from ..result import Result
-from ..rows import Chunked, Failed, Outputs, Row, evaluated
+from ..rows import Chunked, Failed, Outputs, Row
 
 STARTS = 3  # rows from which the search sets out
 DIFFERENCE = 1e-4  # of the range of each random number
@@ -95,7 +95,8 @@ class _Search:
         for k in range(n):
             row = Row(task.draw.space, task.robot, values, k, k)
             try:
-                found[k] = self._number(evaluated(task.run, row, Outputs(task.outputs))[self.output][None])[0]
+                outputs = Outputs(task.outputs).checked(task.run(row.robot, row))
+                found[k] = self._number(outputs[self.output][None])[0]
             except (Failed, ArithmeticError, DalembertError, RuntimeError):
                 continue
         return found
