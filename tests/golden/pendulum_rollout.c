@@ -4,6 +4,7 @@
 #include <math.h>
 
 static float pendulum_rollout_step_min(float a, float b) { return a < b || a != a ? a : b; }
+
 static float pendulum_rollout_step_max(float a, float b) { return a > b || a != a ? a : b; }
 
 static void pendulum_rollout_step(

@@ -17,8 +17,12 @@ struct pendulum_rollout_out {
     __device__ __forceinline__ float &operator[](unsigned long long k) const { return data[k * item]; }
 };
 
-struct pendulum_rollout_body_pair { float sin, cos; };
-static __device__ __forceinline__ pendulum_rollout_body_pair pendulum_rollout_body_sincos(float x)
+static __device__ __forceinline__ float pendulum_rollout_min(float a, float b) { return a < b || a != a ? a : b; }
+
+static __device__ __forceinline__ float pendulum_rollout_max(float a, float b) { return a > b || a != a ? a : b; }
+
+struct pendulum_rollout_pair { float sin, cos; };
+static __device__ __forceinline__ pendulum_rollout_pair pendulum_rollout_sincos(float x)
 {
     const float shifted = fmaf(x, 0.63661975f, 12582912.0f);
     const float k = shifted - 12582912.0f;
@@ -39,15 +43,11 @@ static __device__ __forceinline__ pendulum_rollout_body_pair pendulum_rollout_bo
     c = fmaf(c, z, -0.5f);
     c = fmaf(c, z, 1.0f);
     const float a = n & 1 ? c : s, b = n & 1 ? s : c;
-    pendulum_rollout_body_pair both;
+    pendulum_rollout_pair both;
     both.sin = __int_as_float(__float_as_int(a) ^ ((n & 2) << 30));
     both.cos = __int_as_float(__float_as_int(b) ^ (((n + 1) & 2) << 30));
     return both;
 }
-
-static __device__ __forceinline__ float pendulum_rollout_body_min(float a, float b) { return a < b || a != a ? a : b; }
-
-static __device__ __forceinline__ float pendulum_rollout_body_max(float a, float b) { return a > b || a != a ? a : b; }
 
 static __device__ __forceinline__ void pendulum_rollout_body(
     const float (&q)[1],
@@ -58,11 +58,11 @@ static __device__ __forceinline__ void pendulum_rollout_body(
     float (&v_end_)[1],
     const pendulum_rollout_out power)
 {
-    const float t0 = pendulum_rollout_body_min(1.0f, tau[0]);
-    const float t1 = pendulum_rollout_body_max(-1.0f, t0);
+    const float t0 = pendulum_rollout_min(1.0f, tau[0]);
+    const float t1 = pendulum_rollout_max(-1.0f, t0);
     const float t2 = 0.1f * v[0];
     const float t3 = t1 - t2;
-    const pendulum_rollout_body_pair t4p = pendulum_rollout_body_sincos(q[0]);
+    const pendulum_rollout_pair t4p = pendulum_rollout_sincos(q[0]);
     const float t4 = t4p.sin;
     const float t5 = 9.81f * t4;
     const float t6 = t3 - t5;

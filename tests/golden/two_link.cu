@@ -17,8 +17,8 @@ struct two_link_out {
     __device__ __forceinline__ double &operator[](unsigned long long k) const { return data[k * item]; }
 };
 
-struct two_link_body_pair { double sin, cos; };
-static __device__ __forceinline__ two_link_body_pair two_link_body_sincos(double x)
+struct two_link_pair { double sin, cos; };
+static __device__ __forceinline__ two_link_pair two_link_sincos(double x)
 {
     const double shifted = fma(x, 0.6366197723675814, 6755399441055744.0);
     const double k = shifted - 6755399441055744.0;
@@ -44,7 +44,7 @@ static __device__ __forceinline__ two_link_body_pair two_link_body_sincos(double
     c = fma(c, z, -0.5);
     c = fma(c, z, 1.0);
     const double a = n & 1 ? c : s, b = n & 1 ? s : c;
-    two_link_body_pair both;
+    two_link_pair both;
     both.sin = __hiloint2double(__double2hiint(a) ^ ((n & 2) << 30), __double2loint(a));
     both.cos = __hiloint2double(__double2hiint(b) ^ (((n + 1) & 2) << 30), __double2loint(b));
     return both;
@@ -57,7 +57,7 @@ static __device__ __forceinline__ void two_link_body(
     const two_link_out M,
     const two_link_out tau)
 {
-    const two_link_body_pair t0p = two_link_body_sincos(q[1]);
+    const two_link_pair t0p = two_link_sincos(q[1]);
     const double t0 = t0p.cos;
     const double t1 = 0.4 * t0;
     const double t2 = 0.5 * t0;
@@ -85,10 +85,10 @@ static __device__ __forceinline__ void two_link_body(
     const double t21 = v[0] * t20;
     const double t22 = t12 - t19;
     const double t23 = q[0] + q[1];
-    const two_link_body_pair t24p = two_link_body_sincos(t23);
+    const two_link_pair t24p = two_link_sincos(t23);
     const double t24 = t24p.cos;
     const double t25 = 5.886000000000001 * t24;
-    const two_link_body_pair t26p = two_link_body_sincos(q[0]);
+    const two_link_pair t26p = two_link_sincos(q[0]);
     const double t26 = t26p.cos;
     const double t27 = 17.1675 * t26;
     const double t28 = t25 + t27;

@@ -175,7 +175,7 @@ def source(
 
         return device.emit(
             quantity.call(robot, chosen).function(), _title(robot, quantity), _real(dtype, "CUDA source")
-        ).text
+        ).texts
     emitted = _emitted(robot, quantity, chosen, language, dtype)
     return emitted.header + "\n" + emitted.source.replace(f'#include "{emitted.name}.h"\n', "")
 

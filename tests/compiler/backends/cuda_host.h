@@ -6,11 +6,14 @@
 #define __device__
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __syncthreads() ((void)0)
 
 struct Index { unsigned x; };
-static Index threadIdx, blockIdx, blockDim;
+static Index threadIdx, blockIdx, blockDim, gridDim;
+
+static inline long long min(long long a, long long b) { return a < b ? a : b; }
+static inline int atomicAdd(int *at, int x) { const int before = *at; *at += x; return before; }
 
 template <class Real> static inline Real __ldg(const Real *at) { return *at; }
 template <class To, class From> static inline To same_bits(From from)
@@ -33,6 +36,7 @@ template <class... Arguments>
 static void launch(unsigned threads, void (*kernel)(long long, Arguments...), long long count, Arguments... arguments)
 {
     blockDim.x = threads;
+    gridDim.x = (unsigned)((count + threads - 1) / threads);
     for (blockIdx.x = 0; blockIdx.x * (long long)threads < count; ++blockIdx.x)
         for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) kernel(count, arguments...);
 }

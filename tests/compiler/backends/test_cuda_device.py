@@ -158,6 +158,10 @@ def test_plans_are_found_again(called, state, monkeypatch):
     assert device.known(call, [*state[:2], state[2].tolist()], True) is None
 
 
+def pool():
+    return SimpleNamespace(free_bytes=lambda: 0)
+
+
 def test_launch_hands_over_its_arguments(monkeypatch):
     """One buffer of 64-bit words, of which the driver is told by address and size."""
     seen = []
@@ -172,10 +176,29 @@ def test_launch_hands_over_its_arguments(monkeypatch):
     cuda_module = SimpleNamespace(driver=SimpleNamespace(launchKernel=launched), runtime=runtime)
     monkeypatch.setattr(cuda_kernel, "cupy", lambda: SimpleNamespace(cuda=cuda_module))
     made = cuda_kernel.CudaKernel("f", "identity", lambda: None)
-    monkeypatch.setattr(made, "_load", lambda element: cuda_kernel.Loaded(None, 77, 128))
+    monkeypatch.setattr(made, "_load", lambda element: [cuda_kernel.Loaded(None, 77, 128, 0, 0)])
     made.launch("double", 100, [cuda_kernel.Array(1000, 1, 2), cuda_kernel.Array(2000, 3, 4, -5)], 9, passes=6)
     made.launch("double", 20_000, [cuda_kernel.Array(1000, 1, 2)], 9)
     assert seen == [(77, 4, 32, 9, [100, 6, 1000, 1, 2, 2000, 3, 4, -5]), (77, 157, 128, 9, [20_000, 1000, 1, 2])]
+
+    runtime.memsetAsync = lambda *_: None
+    runtime.getDeviceProperties = lambda device: {"multiProcessorCount": 2}
+    runtime.memGetInfo = lambda: (1 << 30, 1 << 30)
+    cuda_kernel.cupy().cuda.alloc = lambda size: SimpleNamespace(ptr=size, mem=SimpleNamespace(size=size))
+    monkeypatch.setattr(cuda_kernel, "cupy", lambda: SimpleNamespace(cuda=cuda_module, get_default_memory_pool=pool))
+    both = [cuda_kernel.Loaded(None, 77, 128, 0, 3), cuda_kernel.Loaded(None, 88, 128, 1000, 0)]
+    made = cuda_kernel.CudaKernel("f", "identity", lambda: None)
+    monkeypatch.setattr(made, "_load", lambda element: both)
+    seen.clear()
+    made.launch("float", 20_000, [cuda_kernel.Array(1, 2, 3)], 9, passes=10)
+    width = 2 * cuda_kernel.CROWD * 128  # threads of the rare kernel: what the processors take at a time
+    room, listed, waiting, held, at = width * 4000, 8, 80_000, 240_000, 80_000
+    rounds = [(77, 157, 128, []), (88, width // 32, 32, [room])]
+    assert seen == [
+        (name, blocks, threads, 9, [20_000, 10, 1, 2, 3, *own, listed + 4 * k, waiting, held, at, k])
+        for k in range(2)
+        for name, blocks, threads, own in rounds
+    ]
 
 
 def test_missing_cupy(monkeypatch):

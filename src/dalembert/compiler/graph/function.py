@@ -45,7 +45,8 @@ class Function:
 
     guards: conditions that a valid evaluation fulfils (checked, never assumed). on_outputs: how many of them, the last
     ones, depend on the outputs; the others depend on the inputs alone. copied: it is a copy, in the order that was
-    chosen for what was copied.
+    chosen for what was copied. rare: another function that is right too, and shorter, for machines that compute the
+    states which take a rare branch apart.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Function:
     guards: tuple[Scalar, ...] = ()
     on_outputs: int = 0
     copied: bool = False
+    rare: Function | None = None
 
     def roots(self) -> list[Scalar]:
         """The nodes of guards and outputs."""

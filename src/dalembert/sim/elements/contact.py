@@ -99,7 +99,9 @@ class RigidContact(Element):
     push are to be reported, as many as there are candidates. scene_room: where pairs that are near are listed first,
     contacts at a time; 0: they are not. looped: whether loose bodies are looped over. reported: whether forces are
     asked for, so that the normals of pairs of bodies are remembered. growth: how many times the usual room for pairs
-    and contacts a scene has.
+    and contacts a scene has. lean: a step that its feet do not suffice for takes few slots and no more, as on graphics
+    processors, where code for every number of contacts would take minutes to compile; what finds no slot is unsettled.
+    footless: feet are contacts like others.
     """
 
     gives: ClassVar[bool] = False
@@ -113,6 +115,8 @@ class RigidContact(Element):
     looped: bool = False
     reported: bool = False
     growth: int = 1
+    lean: bool = False
+    footless: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,7 +168,7 @@ class RigidContact(Element):
     def determinants(self) -> tuple[Any, ...]:
         """Everything that decides what it does."""
         settings = self.contact, self.rows, self.slots, self.remembered, self.scene_room, self.looped, self.reported
-        return (*settings, self.growth, *facts_of(self.patches).determinants)
+        return (*settings, self.growth, self.lean, self.footless, *facts_of(self.patches).determinants)
 
     @property
     def places(self) -> int:

@@ -220,7 +220,8 @@ class DeviceMotions:
         constant = motions.numbers.placed(element)
         *inputs, q_records, e_records = arrays
         named = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
-        kernel, nu, each = stepping.onwards(self.check, motions.each), stepping.row, motions.each
+        kernel = stepping.onwards(self.check, motions.each, lean=True)
+        nu, each = stepping.row, motions.each
         for k in range(1 if each else motions.count):
             named["number"] = constant(NUMBERS + k)
             now = dict(named)

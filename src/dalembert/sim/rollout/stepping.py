@@ -39,8 +39,6 @@ from .live import LoneLaw, OpenLoops, put, size_of
 from .tallies import Tallies
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
-
-
 NEVER = -1.0  # the mark of an event that has not happened
 
 
@@ -99,6 +97,7 @@ class Stepping:
         self._keeps = law is not None or self._known is None  # another trace of users' code may not be the same
         self._step = Traced(lambda: self._traced(alone=False), self._keeps)
         self._step_alone = Traced(lambda: self._traced(alone=True), self._keeps)
+        self._steps_lean = [Traced(partial(self._traced, False, footless), self._keeps) for footless in (False, True)]
         self.identity = self._identified(alone=False)
         self._loops: dict[tuple[Any, ...], Program] = {}
         self._steps: dict[tuple[bool, ...], Traced] = {}  # that loops share: they are compiled once
@@ -148,10 +147,10 @@ class Stepping:
         """One step of a single motion, traced: like bodies and joints may be lanes of loops."""
         return self.step if self.carried is None else self._step_alone()
 
-    def _traced(self, alone: bool) -> Function:
+    def _traced(self, alone: bool, footless: bool | None = None) -> Function:  # footless: of a lean step
         def compute(*inputs: Array) -> dict[str, Any]:
             named = dict(zip(self.sizes, inputs, strict=True))
-            system = self.system
+            system = self.system if footless is None else self.system.leaned(footless)
             for name in self.constants:
                 system = put(system, name, named[name])
             (t0, h), (number,) = named["timing"], named["number"]
@@ -240,31 +239,39 @@ class Stepping:
         memory = [] if self.sampling is None else [self.sampling.start(q, v)]
         return np.concatenate([*states, *memory])
 
-    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False, alone: bool = False) -> Program:
+    def onwards(
+        self, guarded: bool = False, each: bool = False, states: bool = False, alone: bool = False, lean: bool = False
+    ) -> Program:
         """Step after step.
 
         guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
         every step. states: those from which each step set out are kept, as rows q_start and e_start. alone: code for
-        one motion, not for one on each lane of a vector.
+        one motion, not for one on each lane of a vector. lean: for graphics processors, see `RigidContact`.
         """
+        lean = lean and self.system.leaned() is not self.system
         guarded = guarded and bool(self.model.quaternions)
-
         record = (*(("q_next", "e_next") if each else ()), *(("q_start", "e_start") if states else ()))
         repetition = Repetition(CARRY, ("u",) if self.varying else (), record)
 
-        def step() -> Function:
-            step = self.step_alone if alone else self.step
+        def finished(step: Function) -> Function:
             step = _guarded(self.model, step) if guarded else step
             outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
             return Function(step.name, step.inputs, outputs)
 
+        def step() -> Function:
+            if not lean:
+                return finished(self.step_alone if alone else self.step)
+            step, rare = (finished(traced()) for traced in self._steps_lean)
+            return replace(step, rare=rare)
+
         def build() -> Function:
-            return self._steps.setdefault((guarded, states, alone), Traced(step, self._keeps))()
+            return self._steps.setdefault((guarded, states, alone, lean), Traced(step, self._keeps))()
 
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:
             results |= {"q_start": self.sizes["q"], "e_start": self.sizes["e"]}
         kind = ("onwards", guarded, each, states, self.varying, *(["alone"] if alone else []))
+        kind = (*kind, "lean") if lean else kind
         return self._loop(kind, self.sizes, results, build, repetition, 1 if alone else None)
 
     def backwards(self, each: bool) -> Program:
@@ -317,14 +324,9 @@ class Stepping:
         return self._loop(("rates", self.varying), sizes, results | {"number_next": 1}, build, repetition)
 
     def _loop(
-        self,
-        kind: tuple[Any, ...],
-        sizes: Mapping[str, int],
-        results: Mapping[str, int],
-        build: Callable[[], Function],
-        repetition: Repetition,
-        lanes: int | None = None,
-    ) -> Program:
+        self, kind: Any, sizes: Mapping[str, int], results: Mapping[str, int], build: Callable[[], Function],
+        repetition: Repetition, lanes: int | None = None,
+    ) -> Program:  # fmt: skip
         if kind not in self._loops:
             shapes = {name: (size,) for name, size in results.items()}
             identity = self._identified(alone=True) if lanes == 1 else self.identity

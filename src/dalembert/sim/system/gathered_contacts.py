@@ -75,7 +75,7 @@ class GatheredImpulses(JointImpulses):
         """Bounds for all shapes but feet; None where there are none for all of them."""
         on_feet = {id(self.gathering.owner[k]) for tips in self.feet for k in tips}
         others = [patch for patch in self.gathering.patches if id(patch) not in on_feet]
-        bounded = bool(self.feet) and all(map(is_bounded, others))
+        bounded = bool(self.feet) and not self.element.footless and all(map(is_bounded, others))
         return Clearance(others, self.X, self.motions) if bounded else None
 
     @property
@@ -146,7 +146,7 @@ class GatheredImpulses(JointImpulses):
     @property
     def _contacts_of_limbs(self) -> tuple[int, ...]:
         """For how many contacts of each limb a step is tried; where its feet do not suffice, one is too few."""
-        if not self.limbs:
+        if not self.limbs or self.element.lean:
             return ()
         return (1, 2) if self.clearance is None else (2,)
 
@@ -190,18 +190,21 @@ class GatheredImpulses(JointImpulses):
     def _with_slots(self, near: np.ndarray) -> dict[str, Any]:
         """Numbers of a solution in few slots or, where these are not enough, with room for all candidates."""
         gathering, k = self.gathering, self.element.slots
+        most = k if self.element.lean else len(gathering)
         enough = logical_and(self._known, sum(near) <= float(k))
 
         def few() -> dict[str, Any]:
             solved, missed, count = self._in_slots(where(enough, near, 0.0), k)
             return {**solved.numbers(), "missed": missed, "done": _fits(missed, count, k)}
 
-        first = branch(enough, few, {"missed": np.zeros(len(gathering)), **self._nothing})
+        first: dict[str, Any] = {"missed": np.zeros(len(gathering)), **self._nothing}
+        if not self.element.lean:
+            first = branch(enough, few, first)
 
         def again(near: Any, missed: Any, *_: Any) -> dict[str, Any]:
             near = maximum(near, missed)
-            solved, missed, count = self._in_slots(near, len(gathering))
-            return {"near": near, **solved.numbers(), "missed": missed, "done": _fits(missed, count, len(gathering))}
+            solved, missed, count = self._in_slots(near, most)
+            return {"near": near, **solved.numbers(), "missed": missed, "done": _fits(missed, count, most)}
 
         end = repeat(again, ROUNDS, {"near": near, **first}, "done")
         return {name: end[name] for name in first if name != "missed"}

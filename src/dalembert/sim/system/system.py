@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -137,6 +137,14 @@ class System:
         """Contacts that steps keep by impulses."""
         element = self.elements[self.contact_number] if self.contact_number >= 0 else None
         return element if isinstance(element, RigidContact) else None
+
+    def leaned(self, footless: bool = False) -> System:
+        """Itself, or with contacts as graphics processors take them: see `RigidContact.lean`."""
+        contact = self.contact
+        if contact is None or not contact.slots:
+            return self
+        elements = [replace(x, lean=True, footless=footless) if x is contact else x for x in self.elements]
+        return replace(self, elements=tuple(elements))
 
     def contact_memory(self, e: np.ndarray) -> Memory:
         """Memory that steps with rigid contact keep in e (…, ne)."""

@@ -15,7 +15,7 @@ from dalembert.compiler.graph import Function, Loop
 from dalembert.errors import unknown
 from dalembert.files import write_text
 
-from .body import PART, CBody
+from .body import PART, CBody, places
 from .names import CParameter, function_identifier, identifier, parameters
 from .program import TOLERANCE, check_program
 from .text import block, declaration
@@ -60,10 +60,10 @@ def emit(
     if isinstance(function, Loop):
         body, code = _loop(function, name, dtype, inputs, outputs, head)
     else:
-        body = CBody(function, name, dtype, inputs, outputs)
-        code = body.definitions(head)
+        body = CBody(function, name, dtype, every, places(inputs), places(outputs))
+        code = body.definitions(f"void {name}")
     top = [f"/* {name}: see {name}.h */", f'#include "{name}.h"', "", "#include <math.h>"]
-    texts = ["\n".join(top), *(["\n".join(body.helpers())] if body.helpers() else []), *code]
+    texts = ["\n".join(top), *code]
     header = _header(function, name, head, body, inputs, outputs)
     test = check_program(function, name, dtype, (inputs, outputs), sample)
     return CSource(name, header, "\n\n".join(texts) + "\n", test)
@@ -93,9 +93,9 @@ def _loop(
     step = Function(loop.step.name, loop.step.inputs, kept)
     ins = {key: replace(p, rows=False) for key, p in inputs.items()}
     outs = {key: replace(p, rows=False) for key, p in outputs.items()}
-    body = CBody(step, f"{name}_step", real, ins, outs)
-    declared = [p.declare(real) for p in [*ins.values(), *outs.values()]]
-    code = body.definitions(declaration(f"static void {body.name}", declared))
+    every = [*ins.values(), *outs.values()]
+    body = CBody(step, f"{name}_step", real, every, places(ins), places(outs))
+    code = body.definitions(f"static void {body.name}")
 
     words = {p.identifier for p in [*inputs.values(), *outputs.values()]}
     carried = [(source_name, taken) for source_name, taken in loop.carry if taken in inputs]

@@ -1,4 +1,4 @@
-"""CUDA C: a traced function or loop as one kernel that computes one state per thread.
+"""CUDA C: a traced function or loop as one kernel that computes one state per thread, or two if it has rare branches.
 
 Data flow: emit (source text) → kernel (NVRTC through CuPy, disk cache, launches). `emit` needs no graphics processor.
 """
@@ -9,13 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dalembert.compiler.backends.c.body import places
 from dalembert.compiler.backends.c.names import CParameter, function_identifier, identifier, parameters
+from dalembert.compiler.backends.c.needs import memory
 from dalembert.compiler.backends.c.text import block, declaration
 from dalembert.compiler.graph import Function, Loop
 from dalembert.errors import unknown
 
-from .body import CudaBody, Held, View
-from .prelude import SPECIAL, SPILLING, VIEWS
+from .body import LOCAL, UNROLLED, CudaBody, CudaText, Held, View, usual_memory
+from .prelude import ROOM, SPECIAL, SPILLING, VIEWS
 
 __all__ = ["CudaSource", "emit"]
 
@@ -24,6 +26,8 @@ FEWER = 64  # where values do not all fit into registers: more of the shared mem
 REGISTERS = 240  # of 32 bits that values can have, of the 255 of a thread
 EARLY = 480  # registers that values and inputs may need together for the inputs to be read first
 TOGETHER = 4_000  # operations in a pass of a loop, more than the caches hold, from which on warps begin it together
+FIRST = 4  # passes in a rare kernel's first launch, twice as many in each following one
+CROWD = 2  # blocks of a rare kernel that a processor takes at a time
 REALS = ("double", "float")
 # some of the names that CUDA has taken beside those of C
 DEVICE_FUNCTIONS = ("clock", "cospi", "erfinv", "max", "min", "norm", "rnorm", "sincos", "sincosf", "sinpi")
@@ -32,11 +36,23 @@ INLINE = "static __device__ __forceinline__ void"
 
 @dataclass(frozen=True)
 class CudaSource:
-    """The text, the kernel's name, and how many threads a block may have."""
+    """The text of a kernel, its name, and how many threads a block may have.
+
+    room: numbers of device memory that each thread needs; a thread then goes over many states. rare: the kernel for the
+    states that this one leaves out, since they take a rare branch; held: numbers that a loop hands over for each.
+    """
 
     name: str
     text: str
     threads: int
+    room: int = 0
+    held: int = 0
+    rare: CudaSource | None = None
+
+    @property
+    def texts(self) -> str:
+        """The text of all kernels."""
+        return self.text if self.rare is None else f"{self.text}\n{self.rare.text}"
 
 
 def emit(program: Function | Loop, name: str | None = None, dtype: str = "double") -> CudaSource:
@@ -49,6 +65,11 @@ def emit(program: Function | Loop, name: str | None = None, dtype: str = "double
     A loop takes the number of passes, `long long n`, after the count; its sequences and records have a third distance,
     between passes, and its state stays in registers.
 
+    Behind these arguments: of a kernel with a room, its memory; of one with rare branches, `int *listed, int *list`,
+    the number of states that are left out and which, and of a loop `real *held, int *at, long long round`: their state
+    [held][count], the pass that they wait for, and the number of the launch, from 0. In each launch the rare kernel
+    makes FIRST · 2^round passes.
+
     dtype: "double" or "float". Guards are not emitted. Inputs must not overlap outputs.
     """
     if dtype not in REALS:
@@ -56,124 +77,205 @@ def emit(program: Function | Loop, name: str | None = None, dtype: str = "double
     step = program.in_order("CUDA").step if isinstance(program, Loop) else program
     name = function_identifier(step.name if name is None else name)
     name += "_kernel" if name in DEVICE_FUNCTIONS else ""
-    inputs, outputs = map(_renamed, parameters(program, name))
+    function = step
     if isinstance(program, Loop):
-        body, arguments, lines = _loop(program, name, dtype, inputs, outputs)
-    else:
-        body, arguments, lines = _straight(program, name, dtype, inputs, outputs)
-    crowded = body.words() > REGISTERS and not isinstance(program, Loop) and body.whole
-    threads = FEWER if crowded else THREADS
-    start = f'extern "C" __global__ void __launch_bounds__({threads}) {name}'
-    kernel = block(declaration(start, arguments), [*(SPILLING if crowded else []), *lines])
-    head = declaration(f"{INLINE} {body.name}", [p.declare(dtype) for p in _every(body)])
-    each = " in each pass" if isinstance(program, Loop) else ""
-    title = f"/* {name}: {body.counts().total()} operations{each}. {NOTE} */"
-    texts = [title, SPECIAL, VIEWS.format(name=name, real=dtype), *body.helpers(), *body.definitions(head), kernel]
-    return CudaSource(name, "\n\n".join(texts) + "\n", threads)
+        function = Function(step.name, step.inputs, tuple(output for output, _ in program.results()))
+    usual, most = usual_memory(function), memory(function)
+    first = _Kernel(program, function, name, dtype, roomy=usual > LOCAL, leaving=usual < most)
+    if usual == most:
+        return first.source()
+    if step.rare is not None:
+        program = replace(program, step=step.rare) if isinstance(program, Loop) else step.rare
+        function = replace(
+            step.rare, outputs=tuple(o for o in step.rare.outputs if o.name in {x.name for x in function.outputs})
+        )
+    rare = _Kernel(program, function, f"{name}_rare", dtype, roomy=True, listed=True).source()
+    return replace(first.source(), rare=rare)
 
 
 NOTE = "Generated by dalembert; the generator claims no rights in this file."
-TAKEN = re.compile(r"j|count|threadIdx|blockIdx|blockDim|.*_(data|state|item|pass|now|end)")
+TAKEN = re.compile(
+    r"[ijkn]|count|first|end|rare|room|list(ed)?|held|at|round|threadIdx|blockIdx|blockDim|gridDim|.*_(data|state|item|pass|now|end)"
+)
 Parameters = Mapping[str, CParameter]
-Parts = tuple[CudaBody, list[str], list[str]]  # the body, the kernel's arguments and its lines
-
-
-def _renamed(parameters: Parameters) -> Parameters:
-    """The parameters under names that the kernel does not use itself."""
-    return {
-        key: replace(p, identifier=f"{p.identifier}_") if TAKEN.fullmatch(p.identifier) else p
-        for key, p in parameters.items()
-    }
-
-
-def _every(body: CudaBody) -> list[CParameter]:
-    return [*body.inputs.values(), *body.outputs.values()]
-
-
 STATE = [
     "const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;",
     "if (i >= count) return;",
 ]
+STATES = [
+    "const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;",
+    "const {name}_room room = {{room_data + (first & ~31LL) * {size} + (first & 31)}};",
+    "for (long long j = first; j < {many}; j += (long long)gridDim.x * blockDim.x) {{",
+    "    const long long i = {which};",
+]
 
 
-def _view(p: CParameter, name: str) -> View:
-    return View(p.identifier, p.shape, p.constant, struct=name)
+class _Kernel:
+    """The kernel of a program. leaving: states that need a rare branch are listed; listed: those on the list are its.
+
+    roomy: large arrays lie in device memory that the caller provides.
+    """
+
+    def __init__(
+        self,
+        program: Function | Loop,
+        function: Function,
+        name: str,
+        real: str,
+        roomy: bool = False,
+        leaving: bool = False,
+        listed: bool = False,
+    ) -> None:
+        self.program, self.name, self.real = program, name, real
+        self.leaving, self.listed = leaving, listed
+        self.inputs, self.outputs = ({k: _renamed(p) for k, p in each.items()} for each in parameters(program, name))
+        self.loop = program if isinstance(program, Loop) else None
+        fed = {} if self.loop is None else {t: p for p, t in self.loop.carry if t in self.inputs}
+        carried = set(fed.values())
+        ins = {k: Held(p.identifier, p.shape, True) if k in fed else self._view(p) for k, p in self.inputs.items()}
+        outs = {
+            k: Held(p.identifier, p.shape, False) if k in carried else self._view(p) for k, p in self.outputs.items()
+        }
+        every = [*ins.values(), *outs.values()]
+        text = CudaText(name, real, CudaBody.constant, roomy=roomy, leaving=leaving)
+        self.body = CudaBody(function, f"{name}_body", real, every, places(ins), places(outs), text)
+        self.early = (
+            self.loop is None and self.body.whole and self.body.words(sum(p.size for p in ins.values())) <= EARLY
+        )
+        if self.early:
+            held = [Held(p.identifier, p.shape, True) for p in ins.values()]
+            self.body.parameters = [*held, *outs.values()]
+            self.body.kinds |= {p.identifier: "" for p in held}
+        self.fed, self.held = fed, sum(self.inputs[k].size for k in fed)
+
+    def source(self) -> CudaSource:
+        """Its text."""
+        name, body = self.name, self.body
+        definitions = body.definitions(f"{INLINE} {body.name}")
+        lines = self._function() if self.loop is None else self._passes(self.loop)
+        crowded = body.words() > REGISTERS and self.loop is None and body.whole
+        threads = FEWER if crowded else THREADS
+        head = STATE
+        if body.frame or self.listed:
+            many, which = ("*listed", "list[j]") if self.listed else ("count", "j")
+            head = [line.format(name=name, size=body.frame, many=many, which=which) for line in STATES]
+            head = head if body.frame else [head[0], *head[2:]]
+            lines = [*(f"    {line}" for line in lines), "}"]
+        bounds = f"{threads}, {CROWD}" if self.listed else f"{threads}"
+        start = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}'
+        kernel = block(declaration(start, self._arguments()), [*(SPILLING if crowded else []), *head, *lines])
+        each = " in each pass" if self.loop is not None else ""
+        title = f"/* {name}: {body.counts().total()} operations{each}. {NOTE} */"
+        views = VIEWS.format(name=name, real=self.real) + (ROOM.format(name=name, real=self.real) if body.frame else "")
+        texts = [title, SPECIAL, views, *definitions, kernel]
+        held = self.held if self.leaving and self.loop is not None else 0
+        return CudaSource(name, "\n\n".join(texts) + "\n", threads, body.frame, held)
+
+    def _view(self, p: CParameter) -> View:
+        return View(p.identifier, p.shape, p.constant, struct=self.name)
+
+    def _arguments(self) -> list[str]:
+        """Pointer, distance between states, between numbers, and for sequences and records between passes."""
+        listed = ["long long count", *(["long long n"] if self.loop is not None else [])]
+        for p in (*self.inputs.values(), *self.outputs.values()):
+            word = p.identifier
+            distances = [f"long long {word}_{of}" for of in ("state", "item", *(["pass"] if p.rows else []))]
+            listed += [f"{'const ' if p.constant else ''}{self.real} *{word}_data", *distances]
+        if self.body.frame:
+            listed.append(f"{self.real} *room_data")
+        if self.leaving or self.listed:
+            listed += ["int *listed", "int *list"]
+            if self.loop is not None:
+                listed += [f"{self.real} *held", "int *at", "long long round"]
+        return listed
+
+    def _open(self, p: CParameter, pass_: str = "") -> str:
+        """The statement that makes the view of one state (of one pass) of a parameter."""
+        word, kind = p.identifier, "in" if p.constant else "out"
+        place = f"{word}_data + i * {word}_state" + (f" + {pass_} * {word}_pass" if p.rows else "")
+        return f"const {self.name}_{kind} {word} = {{{place}, (unsigned){word}_item}};"
+
+    def _call(self, arguments: list[str]) -> str:
+        further = [p.identifier for p in self.body.further]
+        return f"{self.body.name}({', '.join([*arguments, *further])});"
+
+    def _function(self) -> list[str]:
+        """Inputs are read first, with all loads in flight at once, unless they are too many for the registers."""
+        ins, outs = self.inputs.values(), self.outputs.values()
+        lines = [self._open(p) for p in (*ins, *outs)]
+        names = [p.identifier for p in ins]
+        if self.early:
+            for p in ins:
+                lines += [
+                    f"{self.real} {p.identifier}_now[{p.size}];",
+                    *_each(p.size, f"{p.identifier}_now[j] = {p.identifier}[j];"),
+                ]
+            names = [f"{word}_now" for word in names]
+        call = self._call([*names, *(p.identifier for p in outs)])
+        if not self.leaving:
+            return [*lines, call]
+        return [*lines, "int rare = 0;", call, "if (rare) list[atomicAdd(listed, 1)] = (int)i;"]
+
+    def _passes(self, loop: Loop) -> list[str]:
+        """The step is inlined into the loop; the carried state stays in registers."""
+        inputs, outputs, fed, real = self.inputs, self.outputs, self.fed, self.real
+        carried = set(fed.values())
+        every = [*inputs.values(), *outputs.values()]
+        words = {p.identifier for p in every}
+        now = {key: identifier(f"{inputs[key].identifier}_now", words) for key in fed}
+        end = {key: identifier(f"{outputs[key].identifier}_end", words) for key in carried}
+        several = self.leaving or self.listed  # launches: the state waits in `held` between them
+
+        begun = [inputs[key] for key in fed] if self.listed else []
+        lines = [self._open(p) for p in every if not p.rows and p not in begun]
+        handed: list[str] = []
+        offset = 0
+        for key, produced in fed.items():
+            size, word = inputs[key].size, inputs[key].identifier
+            lines.append(f"{real} {now[key]}[{size}], {end[produced]}[{size}];")
+            kept = f"held[({offset} + j) * count + i]"
+            source = kept if self.listed else f"round ? {kept} : {word}[j]" if several else f"{word}[j]"
+            lines += _each(size, f"{now[key]}[j] = {source};")
+            handed += _each(size, f"{kept} = {now[key]}[j];")
+            offset += size
+        named = [*inputs.items(), *outputs.items()]
+        inner = [self._open(p, "(n - 1 - k)" if key in loop.backwards else "k") for key, p in named if p.rows]
+        arguments = [now.get(key) or p.identifier for key, p in inputs.items()]
+        arguments += [end.get(key) or p.identifier for key, p in outputs.items()]
+        inner += ["int rare = 0;"] if self.leaving else []
+        inner += [self._call(arguments), *(["if (rare) break;"] if self.leaving else [])]
+        for produced in sorted(carried & {k for k, p in outputs.items() if p.rows}):
+            inner += _each(outputs[produced].size, f"{outputs[produced].identifier}[j] = {end[produced]}[j];")
+        for key, produced in fed.items():
+            inner += _each(inputs[key].size, f"{now[key]}[j] = {end[produced]}[j];")
+        if self.body.counts().total() > TOGETHER and not several and not self.body.frame:
+            inner = ["__syncthreads(); /* all warps fetch the same instructions, once */", *inner]
+        last = []
+        for key, produced in fed.items():
+            if not outputs[produced].rows:
+                last += _each(inputs[key].size, f"{outputs[produced].identifier}[j] = {now[key]}[j];")
+        if self.listed:
+            lines = ["long long k = at[i];", f"const long long end = min(n, k + ({FIRST}LL << round));", *lines]
+            lines += ["for (; k < end; ++k) {", *_indented(inner), "}", "at[i] = (int)k;"]
+            return [*lines, "if (k == n) {", *_indented(last), "} else {", *_indented(handed), "}"]
+        if several:
+            leave = "continue" if self.body.frame else "return"
+            lines = ["long long k = round ? at[i] : 0;", f"if (round && k >= n) {leave};", *lines]
+            lines += ["for (; k < n; ++k) {", *_indented(inner), "}", "at[i] = (int)k;"]
+            handed.append("list[atomicAdd(listed, 1)] = (int)i;")
+            return [*lines, "if (k < n) {", *_indented(handed), "} else {", *_indented(last), "}"]
+        return [*lines, "for (long long k = 0; k < n; ++k) {", *_indented(inner), "}", *last]
 
 
-def _arguments(every: list[CParameter], real: str) -> list[str]:
-    """Pointer, distance between states, between numbers, and for sequences and records between passes."""
-    listed = []
-    for p in every:
-        word = p.identifier
-        distances = [f"long long {word}_{of}" for of in ("state", "item", *(["pass"] if p.rows else []))]
-        listed += [f"{'const ' if p.constant else ''}{real} *{word}_data", *distances]
-    return listed
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
-def _open(p: CParameter, name: str, pass_: str = "") -> str:
-    """The statement that makes the view of one state (of one pass) of a parameter."""
-    word = p.identifier
-    kind = "in" if p.constant else "out"
-    place = f"{word}_data + i * {word}_state" + (f" + {pass_} * {word}_pass" if p.rows else "")
-    return f"const {name}_{kind} {word} = {{{place}, (unsigned){word}_item}};"
-
-
-def _straight(function: Function, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
-    """Inputs are read first, with all loads in flight at once, unless they are too many for the registers."""
-    ins = {key: _view(p, name) for key, p in inputs.items()}
-    outs = {key: _view(p, name) for key, p in outputs.items()}
-    body = CudaBody(function, f"{name}_body", real, ins, outs)
-    every = _every(body)
-    lines = [*STATE, *(_open(p, name) for p in every)]
-    call_arguments = [p.identifier for p in ins.values()]
-    if body.whole and body.words(sum(p.size for p in ins.values())) <= EARLY:
-        body.inputs = {key: Held(p.identifier, p.shape, True) for key, p in ins.items()}
-        for p in ins.values():
-            lines += [
-                f"{real} {p.identifier}_now[{p.size}];",
-                *_each(p.size, f"{p.identifier}_now[j] = {p.identifier}[j];"),
-            ]
-        call_arguments = [f"{word}_now" for word in call_arguments]
-    lines.append(f"{body.name}({', '.join([*call_arguments, *(p.identifier for p in outs.values())])});")
-    return body, ["long long count", *_arguments(every, real)], lines
+def _renamed(p: CParameter) -> CParameter:
+    """The parameter under a name that the kernel does not use itself."""
+    return replace(p, identifier=f"{p.identifier}_") if TAKEN.fullmatch(p.identifier) else p
 
 
 def _each(size: int, statement: str) -> list[str]:
-    """A statement for each j; unrolled, so that arrays of fixed size stay in registers."""
-    return ["#pragma unroll", f"for (int j = 0; j < {size}; ++j) {statement}"]
-
-
-def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
-    """The step is inlined into the loop; the carried state stays in registers."""
-    kept = tuple(output for output, _ in loop.results())
-    fed = {taken: produced for produced, taken in loop.carry if taken in inputs}
-    carried = set(fed.values())
-    ins = {k: Held(p.identifier, p.shape, True) if k in fed else _view(p, name) for k, p in inputs.items()}
-    outs = {k: Held(p.identifier, p.shape, False) if k in carried else _view(p, name) for k, p in outputs.items()}
-    body = CudaBody(Function(loop.step.name, loop.step.inputs, kept), f"{name}_body", real, ins, outs)
-    words = {p.identifier for p in _every(body)}
-    every = [*inputs.values(), *outputs.values()]
-    now = {key: identifier(f"{inputs[key].identifier}_now", words) for key in fed}
-    end = {key: identifier(f"{outputs[key].identifier}_end", words) for key in carried}
-
-    lines = [*STATE, *(_open(p, name) for p in every if not p.rows)]
-    for key, produced in fed.items():
-        lines.append(f"{real} {now[key]}[{inputs[key].size}], {end[produced]}[{inputs[key].size}];")
-        lines += _each(inputs[key].size, f"{now[key]}[j] = {inputs[key].identifier}[j];")
-    named = [*inputs.items(), *outputs.items()]
-    inner = [_open(p, name, "(n - 1 - k)" if key in loop.backwards else "k") for key, p in named if p.rows]
-    call_arguments = [now.get(key) or p.identifier for key, p in inputs.items()]
-    call_arguments += [end.get(key) or p.identifier for key, p in outputs.items()]
-    inner.append(f"{body.name}({', '.join(call_arguments)});")
-    for produced in sorted(carried & {k for k, p in outputs.items() if p.rows}):
-        inner += _each(outputs[produced].size, f"{outputs[produced].identifier}[j] = {end[produced]}[j];")
-    for key, produced in fed.items():
-        inner += _each(inputs[key].size, f"{now[key]}[j] = {end[produced]}[j];")
-    if body.counts().total() > TOGETHER:
-        inner = ["__syncthreads(); /* all warps fetch the same instructions, once */", *inner]
-    lines += ["for (long long k = 0; k < n; ++k) {", *(f"    {line}" for line in inner), "}"]
-    for key, produced in fed.items():
-        if not outputs[produced].rows:
-            lines += _each(inputs[key].size, f"{outputs[produced].identifier}[j] = {now[key]}[j];")
-    arguments = ["long long count", "long long n", *_arguments(every, real)]
-    return body, arguments, lines
+    """A statement for each j; unrolled, so that arrays of fixed size stay in registers, unless they are too large."""
+    return [*(["#pragma unroll"] if size <= UNROLLED else []), f"for (int j = 0; j < {size}; ++j) {statement}"]

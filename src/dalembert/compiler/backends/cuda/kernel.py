@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from ctypes import addressof, c_longlong
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from dalembert.compiler.graph import Function, Loop
 from dalembert.errors import DalembertError
 from dalembert.progress import Progress
 
-from . import emit
+from . import CROWD, FIRST, emit
 
 NAME = "dalembert_kernel"
 END, BUFFER, SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_…: the driver's keys for arguments in one buffer
@@ -22,6 +23,7 @@ HEAD = 6  # words before the arguments
 FEW = 16384  # states up to which small blocks spread the work over more processors
 # A division within 2 ulp instead of 0.5: it needs no branch.
 OPTIONS = ("-std=c++17", "-prec-div=false")
+QUICKLY = ("--Ofast-compile=min",)  # of kernels for rare branches: half of the time
 
 
 class Array(NamedTuple):
@@ -35,11 +37,13 @@ class Array(NamedTuple):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A kernel on one device, where its code is, and how many threads its blocks may have."""
+    """A kernel on one device: where its code is, and what `CudaSource` says of it."""
 
     function: Any
     address: int
     threads: int
+    room: int
+    held: int
 
 
 class CudaKernel:
@@ -50,7 +54,8 @@ class CudaKernel:
 
     def __init__(self, name: str, identity: str, build: Callable[[], Function | Loop]) -> None:
         self.name, self.identity, self._build = name, identity, build
-        self._modules: dict[tuple[str, int], Loaded] = {}
+        self._modules: dict[tuple[str, int], list[Loaded]] = {}
+        self._memory: dict[tuple[str, int, int], Any] = {}  # by use, device and stream
         self._lock = threading.RLock()
 
     def launch(
@@ -62,23 +67,63 @@ class CudaKernel:
         """
         if not count:
             return
-        loaded = self._loaded(element)
-        threads = 32 if count <= FEW else loaded.threads
-        arguments = [count] if passes is None else [count, passes]
+        kernels = self._loaded(element)
+        numbers = [count] if passes is None else [count, passes]
         for array in arrays:
-            arguments += array[:3]
+            numbers += array[:3]
             if array.pass_ is not None:
-                arguments.append(array.pass_)
+                numbers.append(array.pass_)
         if stream is None:
             stream = cupy().cuda.get_current_stream().ptr
-        # All arguments in one buffer, and the keys that tell the driver. CuPy's launch takes 20 µs for as many numbers.
-        size = len(arguments)
-        words = (c_longlong * (HEAD + size))(BUFFER, 0, SIZE, 0, END, 8 * size, *arguments)
-        here = addressof(words)
-        words[1], words[3] = here + 8 * HEAD, here + 8 * (HEAD - 1)
-        cupy().cuda.driver.launchKernel(loaded.address, -(-count // threads), 1, 1, threads, 1, 1, 0, stream, 0, here)
+        main = kernels[0]
+        if len(kernels) == 1 and not main.room:
+            _start(main, numbers, count, stream)
+            return
+        size = 8 if element == "double" else 4
+        widths = [self._width(x, count, size) if x.room else count for x in kernels]
+        room = max(width * x.room * size for x, width in zip(kernels, widths, strict=True))
+        rooms = [self._reserved("room", room, stream) if x.room else 0 for x in kernels]
+        if len(kernels) == 1:
+            _start(main, [*numbers, rooms[0]], widths[0], stream)
+            return
+        rounds = 1 if passes is None else (-(-passes // FIRST)).bit_length()
+        listed = self._reserved("listed", 4 * rounds, stream)
+        cupy().cuda.runtime.memsetAsync(listed, 0, 4 * rounds, stream)
+        lists = [self._reserved("list", 4 * count, stream)]
+        if passes is not None:
+            lists += [
+                self._reserved("held", main.held * count * size, stream), self._reserved("at", 4 * count, stream)
+            ]  # fmt: skip
+        for k in range(rounds):  # states that need a rare branch wait for it, then go on
+            for kernel, place, width in zip(kernels, rooms, widths, strict=True):
+                further = [*([place] if kernel.room else []), listed + 4 * k, *lists]
+                _start(kernel, [*numbers, *further, *([] if passes is None else [k])], width, stream)
 
-    def _loaded(self, element: str) -> Loaded:
+    def _width(self, kernel: Loaded, count: int, size: int) -> int:
+        """How many threads a kernel with a room gets: two blocks for each processor, within half of the free memory."""
+        runtime = cupy().cuda.runtime
+        processors = runtime.getDeviceProperties(current_device())["multiProcessorCount"]
+        unit = kernel.threads
+        width = min(-(-count // unit) * unit, CROWD * processors * unit)
+        free = runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes()
+        known = [x.mem.size for (use, *_), x in self._memory.items() if use == "room"]
+        most = max(free // 2, *known, 0) // (kernel.room * size)
+        if most < unit:
+            needed = unit * kernel.room * size >> 20
+            raise DalembertError(f"{self.name}: {needed} MB of GPU memory needed, {free >> 20} MB free")
+        return min(width, most // unit * unit)
+
+    def _reserved(self, use: str, size: int, stream: int) -> int:
+        """The address of so many bytes that stay with this kernel and stream."""
+        key = use, current_device(), stream
+        known = self._memory.get(key)
+        if known is None or known.mem.size < size:
+            if self._memory.pop(key, None) is not None:
+                cupy().cuda.runtime.streamSynchronize(stream)  # what was queued reads the old memory
+            self._memory[key] = known = cupy().cuda.alloc(size)
+        return known.ptr
+
+    def _loaded(self, element: str) -> list[Loaded]:
         device = current_device()
         loaded = self._modules.get((element, device))
         if loaded is None:
@@ -88,14 +133,17 @@ class CudaKernel:
                     loaded = self._modules[element, device] = self._load(element)
         return loaded
 
-    def _load(self, element: str) -> Loaded:
+    def _load(self, element: str) -> list[Loaded]:
         entry = self.code(element, cupy().cuda.Device().compute_capability)
         from cupy.cuda import function
 
-        module = function.Module()
-        module.load(entry.code)
-        function_handle = module.get_function(NAME)
-        return Loaded(function_handle, function_handle.ptr, entry.facts["threads"])
+        loaded = []
+        for code, facts in zip(entry.split(entry.facts["lengths"]), entry.facts["kernels"], strict=True):
+            module = function.Module()
+            module.load(code)
+            handle = module.get_function(facts["name"])
+            loaded.append(Loaded(handle, handle.ptr, facts["threads"], facts["room"], facts["held"]))
+        return loaded
 
     def code(self, element: str, capability: str) -> cache.CacheEntry:
         """Machine code for processors of a compute capability such as "90": from the disk, or compiled now."""
@@ -103,21 +151,38 @@ class CudaKernel:
         from cupy.cuda import nvrtc
 
         version = ".".join(map(str, nvrtc.getVersion()))
-        key = cache.key(self.identity, "cuda", element, capability, version, *OPTIONS)
+        key = cache.key(self.identity, "cuda kernels", element, capability, version, *OPTIONS)
         entry = cache.read(key)
         if entry is None:
             with Progress(f"compiling {self.name} for CUDA"):
                 source = emit(self._build(), NAME, element)
-                code = _compile(nvrtc, source.text, capability)
-            entry = cache.CacheEntry(code, {"threads": source.threads})
+                sources = [source, *([source.rare] if source.rare else [])]
+                with ThreadPoolExecutor(len(sources)) as pool:
+                    options = [OPTIONS, (*OPTIONS, *(QUICKLY if nvrtc.getVersion() >= (12, 9) else ()))]
+                    codes = list(pool.map(lambda x, o: _compile(nvrtc, x.text, capability, o), sources, options))
+            facts = [{"name": x.name, "threads": x.threads, "room": x.room, "held": x.held} for x in sources]
+            entry = cache.CacheEntry(b"".join(codes), {"lengths": [len(x) for x in codes], "kernels": facts})
             cache.write(key, entry)
         return entry
 
 
-def _compile(nvrtc: Any, text: str, capability: str) -> bytes:
+def _start(kernel: Loaded, numbers: Sequence[int], count: int, stream: int) -> None:
+    """Launch a kernel for so many threads.
+
+    All arguments in one buffer, and the keys that tell the driver. CuPy's launch takes 20 µs for as many numbers.
+    """
+    threads = 32 if count <= FEW else kernel.threads
+    size = len(numbers)
+    words = (c_longlong * (HEAD + size))(BUFFER, 0, SIZE, 0, END, 8 * size, *numbers)
+    here = addressof(words)
+    words[1], words[3] = here + 8 * HEAD, here + 8 * (HEAD - 1)
+    cupy().cuda.driver.launchKernel(kernel.address, -(-count // threads), 1, 1, threads, 1, 1, 0, stream, 0, here)
+
+
+def _compile(nvrtc: Any, text: str, capability: str, options: Sequence[str]) -> bytes:
     program = nvrtc.createProgram(text, "dalembert.cu", (), ())
     try:
-        nvrtc.compileProgram(program, (f"-arch=sm_{capability}", *OPTIONS))
+        nvrtc.compileProgram(program, (f"-arch=sm_{capability}", *options))
         return nvrtc.getCUBIN(program)
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program)

@@ -8,7 +8,7 @@ taken. Within 2 ulp for |x| ≤ FAST_LIMIT; beyond it, where neighbouring floats
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from dalembert.compiler.backends.c.body import HELPERS as C_HELPERS
 from dalembert.compiler.backends.c.text import literal
@@ -31,6 +31,14 @@ struct {name}_out {{
     {real} *data;
     unsigned item;
     __device__ __forceinline__ {real} &operator[](unsigned long long k) const {{ return data[k * item]; }}
+}};"""
+
+ROOM = """
+/* Memory of one thread: its numbers lie between those of the other threads of a warp. */
+struct {name}_room {{
+    {real} *data;
+    __device__ __forceinline__ {real} &operator[](int k) const {{ return data[k * 32]; }}
+    __device__ __forceinline__ {name}_room operator+(int k) const {{ return {{data + k * 32}}; }}
 }};"""
 
 # Values for which no register is left go to shared memory instead of a cache line each (CUDA 13; older ones ignore it).
@@ -101,10 +109,8 @@ def _sincos(name: str, real: str) -> str:
     )
 
 
-def _c_helper(op: str) -> Callable[[str, str], str]:
-    """A helper of the C backend, for the device."""
-    text = C_HELPERS[op].replace("static", "static __device__ __forceinline__", 1)
-    return lambda name, real: text.format(name=name, real=real)
-
-
-HELPERS: dict[str, Callable[[str, str], str]] = {"sincos": _sincos, **{op: _c_helper(op) for op in C_HELPERS}}
+def helper(op: str, name: str, real: str) -> str:
+    """The definition of a function that kernels with this name call."""
+    if op == "sincos":
+        return _sincos(name, real)
+    return C_HELPERS[op].replace("static", "static __device__ __forceinline__", 1).format(name=name, real=real)
