@@ -29,7 +29,7 @@ ENTRY = re.compile(r"^\s*(delta|dh)_(theta|a|d|alpha)\s*[:=]\s*\[([^\]]*)\]", re
 ALPHA = (0.5 * np.pi, 0.0, 0.0, 0.5 * np.pi, -0.5 * np.pi, 0.0)
 
 
-class Table(NamedTuple):
+class CalibrationTable(NamedTuple):
     """Standard parameters of each joint (6,): theta [rad], a [m], d [m], alpha [rad]."""
 
     theta: np.ndarray
@@ -46,9 +46,9 @@ class Table(NamedTuple):
         return made
 
 
-def _nominal(d1: float, a2: float, a3: float, d4: float, d5: float, d6: float) -> Table:
+def _nominal(d1: float, a2: float, a3: float, d4: float, d5: float, d6: float) -> CalibrationTable:
     a, d = [0.0, a2, a3, 0.0, 0.0, 0.0], [d1, 0.0, 0.0, d4, d5, d6]
-    return Table(np.zeros(JOINTS), np.array(a), np.array(d), np.array(ALPHA))
+    return CalibrationTable(np.zeros(JOINTS), np.array(a), np.array(d), np.array(ALPHA))
 
 
 TYPES = {
@@ -99,7 +99,7 @@ def _axes(model: Model) -> tuple[list[str], list[tuple[np.ndarray, np.ndarray]]]
     return [body.name for body in chain], [(now[b.index].p, z) for b, z in zip(chain, along, strict=True)]
 
 
-def _fitting(model: Model, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[str, Pose, Table]:
+def _fitting(model: Model, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[str, Pose, CalibrationTable]:
     """The type whose table has these axes, and where its frame 0 is."""
     (p0, z0), (p1, z1) = axes[:2]
     missed = {}
@@ -125,7 +125,7 @@ def _apart(frame: Pose, point: np.ndarray) -> float:
     return float(np.linalg.norm(np.cross(frame.R[:, 2], point - frame.p)))
 
 
-def _read(path: str | os.PathLike[str], nominal: Table) -> Table:
+def _read(path: str | os.PathLike[str], nominal: CalibrationTable) -> CalibrationTable:
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -142,7 +142,7 @@ def _read(path: str | os.PathLike[str], nominal: Table) -> Table:
             raise DalembertError(f"{path}: {kind}_{what} has {values.size} numbers, expected {JOINTS}, all finite")
         found[kind][what] = values
     kind = "delta" if found["delta"] else "dh"
-    if missing := [f"{kind}_{what}" for what in Table._fields if what not in found[kind]]:
+    if missing := [f"{kind}_{what}" for what in CalibrationTable._fields if what not in found[kind]]:
         raise DalembertError(f"{path}: has no {', '.join(missing)}, expected those of Universal Robots' calibration")
-    stated = Table(**found[kind])
-    return stated if kind == "dh" else Table(*(x + y for x, y in zip(nominal, stated, strict=True)))
+    stated = CalibrationTable(**found[kind])
+    return stated if kind == "dh" else CalibrationTable(*(x + y for x, y in zip(nominal, stated, strict=True)))

@@ -21,7 +21,7 @@ MASS = 1e-12  # relative, of the total mass
 MOTION = 1e-9  # of poses and twists, relative to their size
 
 
-class Moving(NamedTuple):
+class LinkMotion(NamedTuple):
     """A link at a state: its pose, its twist at its origin in its axes, its inertia in its frame."""
 
     X: Pose
@@ -29,9 +29,9 @@ class Moving(NamedTuple):
     inertia: Inertia
 
 
-def links_at(model: Model, q: np.ndarray, v: np.ndarray) -> dict[str, Moving]:
+def links_at(model: Model, q: np.ndarray, v: np.ndarray) -> dict[str, LinkMotion]:
     """Every link by name, and the world."""
-    links = {WORLD: Moving(Pose.identity(), np.zeros(6), Inertia.zero())}
+    links = {WORLD: LinkMotion(Pose.identity(), np.zeros(6), Inertia.zero())}
     V: list[np.ndarray] = []
     X_W = body_poses(model, q)
     for body, X in zip(model.bodies, X_W, strict=True):
@@ -39,7 +39,7 @@ def links_at(model: Model, q: np.ndarray, v: np.ndarray) -> dict[str, Moving]:
         V_P = V[body.parent] if body.parent >= 0 else np.zeros(6)
         V.append(X_PB.inverse_motion(V_P) + body.joint.subspace(q[body.q]) @ v[body.v])
         for part in body.parts:
-            links[part.name] = Moving(X @ part.placement, part.placement.inverse_motion(V[-1]), part.inertia)
+            links[part.name] = LinkMotion(X @ part.placement, part.placement.inverse_motion(V[-1]), part.inertia)
     return links
 
 
@@ -59,7 +59,7 @@ def check(before: Model, after: Model, change: Change) -> None:
         _demand(change, "first moment or energy", sums[1], expected, MOTION * max(1.0, np.max(np.abs(expected))))
 
 
-def _sums(links: dict[str, Moving]) -> np.ndarray:
+def _sums(links: dict[str, LinkMotion]) -> np.ndarray:
     """First moment of mass (3) [kg·m] and kinetic energy [J] without rotors, summed over the links."""
     moment = sum((link.inertia.transform(link.X).moment for link in links.values()), np.zeros(3))
     return np.array([*moment, sum(0.5 * float(link.V @ (link.inertia @ link.V)) for link in links.values())])
@@ -74,7 +74,7 @@ def _check_algorithms(model: Model, change: Change, state: State, sums: np.ndarr
     _demand(change, "momentum or energy of the tree", computed, sums, MOTION * max(1.0, np.max(np.abs(sums))))
 
 
-def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Change) -> None:
+def _check_motion(then: dict[str, LinkMotion], now: dict[str, LinkMotion], change: Change) -> None:
     """Links that existed before move as before, seen from the reference, and keep their inertia."""
     names = change.renamed or {}
     reference = change.relative_to or WORLD
@@ -92,7 +92,7 @@ def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Chang
             _demand(change, f"{what} of {name!r}", is_now, was, MOTION * size)
 
 
-def _relative(link: Moving, reference: Moving) -> tuple[np.ndarray, np.ndarray]:
+def _relative(link: LinkMotion, reference: LinkMotion) -> tuple[np.ndarray, np.ndarray]:
     """Pose (4, 4) in the reference, and the twist relative to it in the link's axes."""
     X = reference.X.inverse() @ link.X
     return X.matrix(), link.V - X.inverse_motion(reference.V)

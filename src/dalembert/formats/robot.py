@@ -22,7 +22,7 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from .diagnosis import diagnose
 from .ledger import Ledger
-from .tree import Step, Tree, arrange
+from .tree import LinkTree, TreeStep, arrange
 
 BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
@@ -38,7 +38,7 @@ CLOSURES = {
 
 
 @dataclass(frozen=True)
-class Mimic:
+class FileMimic:
     """q = multiplier · q(leader) + offset; where: place in the file."""
 
     leader: str
@@ -93,7 +93,7 @@ class FileJoint:
     where: str
     X: Pose | None = None
     axes: np.ndarray | Sequence[Any] = ()
-    mimic: Mimic | None = None
+    mimic: FileMimic | None = None
     loop: bool = False
     gear: tuple[str, float] | None = None
     X_parent: Pose | None = None
@@ -122,7 +122,7 @@ class FileRobot:
         ledger: Ledger,
     ) -> None:  # fmt: skip
         self.links, self.joints, self.builder, self.where, self.ledger = links, joints, builder, where, ledger
-        self.tree = Tree()
+        self.tree = LinkTree()
         self.groups: Mapping[str, str] = {}  # link → one that stands for all links of the same body
         self._names = {*links}  # of bodies and frames
         self._joint_names = {joint.name for joint in joints}
@@ -193,7 +193,7 @@ class FileRobot:
         self._add_shapes(link)
         return joint
 
-    def add(self, step: Step) -> None:
+    def add(self, step: TreeStep) -> None:
         """A link that a joint carries."""
         joint, link = step.joint, self.links[step.child]
         parent, X_parent = self._carriers[step.parent]

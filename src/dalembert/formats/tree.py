@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TreeStep:
     """A joint of the tree that carries `child`; reversed: the file has it the other way round."""
 
     joint: FileJoint
@@ -24,16 +24,16 @@ class Step:
 
 
 @dataclass
-class Tree:
+class LinkTree:
     """Roots float (or are held by the caller); steps have parents before children; `loops` are the remaining joints."""
 
     roots: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TreeStep] = field(default_factory=list)
     loops: list[FileJoint] = field(default_factory=list)
 
-    def outward(self, links: Iterable[str]) -> Iterator[str | Step]:
+    def outward(self, links: Iterable[str]) -> Iterator[str | TreeStep]:
         """Roots and steps, parents first; pieces of the robot in the order of the file's links."""
-        pieces: dict[str, list[str | Step]] = {root: [root] for root in self.roots}
+        pieces: dict[str, list[str | TreeStep]] = {root: [root] for root in self.roots}
         top = {root: root for root in self.roots}
         for step in self.steps:
             top[step.child] = step.child if step.parent == WORLD else top[step.parent]
@@ -50,7 +50,7 @@ class Tree:
         return groups
 
 
-def arrange(links: Iterable[str], joints: Iterable[FileJoint]) -> Tree:
+def arrange(links: Iterable[str], joints: Iterable[FileJoint]) -> LinkTree:
     """A spanning tree of links and joints: along the joints' direction wherever possible.
 
     Of several joints with one child the first carries it, but screws come before all others, since no closure holds a
@@ -75,7 +75,7 @@ class _Growth:
     """The links reached so far."""
 
     def __init__(self, links: list[str], joints: list[FileJoint]) -> None:
-        self.tree = Tree()
+        self.tree = LinkTree()
         self.left = dict.fromkeys(links)  # those not reached yet, in file order
         self.above: dict[str, FileJoint] = {}  # the joint that should carry each link
         for joint in sorted(joints, key=lambda joint: (joint.kind != "screw", not joint.effects)):
@@ -95,7 +95,7 @@ class _Growth:
             self._take(step)
             self._outward(step.child)
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: TreeStep) -> None:
         self.tree.steps.append(step)
         self.left.pop(step.child)
         self.piece.append(step.child)
@@ -106,25 +106,25 @@ class _Growth:
         while stack:
             joint = stack.pop()
             if joint.child in self.left:
-                self._take(Step(joint, joint.parent, joint.child, False))
+                self._take(TreeStep(joint, joint.parent, joint.child, False))
                 stack.extend(self._carried(joint.child)[::-1])
 
     def _carried(self, name: str) -> list[FileJoint]:
         return [joint for joint in self.at[name] if joint.parent == name and self.above.get(joint.child) is joint]
 
-    def _next(self, searched: dict[bool, int], *, forward: bool) -> Step | None:
+    def _next(self, searched: dict[bool, int], *, forward: bool) -> TreeStep | None:
         """The first joint out of this piece, in its direction or against it."""
         while searched[forward] < len(self.piece):
             name = self.piece[searched[forward]]
             for joint in self.at[name]:
                 near, far = (joint.parent, joint.child) if forward else (joint.child, joint.parent)
                 if near == name and far in self.left:
-                    return Step(joint, name, far, not forward)
+                    return TreeStep(joint, name, far, not forward)
             searched[forward] += 1
         return None
 
 
-def only_tree(links: Mapping[str, FileLink], joints: Iterable[FileJoint]) -> Tree:
+def only_tree(links: Mapping[str, FileLink], joints: Iterable[FileJoint]) -> LinkTree:
     """The tree of a format that has trees only; raises when the links do not form exactly one.
 
     A link called "world" is the ground of the tree, without an entry among its roots.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.dynamics.collision.distance import Level
+from dalembert.dynamics.collision.distance import Rounding
 from dalembert.dynamics.collision.hulls import Hull, TabledHull
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, lookup, maximum, scan, sqrt, where
@@ -28,7 +28,7 @@ from .polygons import SideTables, farthest_row
 EDGE_ON = 1e-5  # smaller components of a unit vector count as 0
 # Differences in height below this share of the distance between two vertices are rounding. Vertices of a mesh are
 # rounded to single precision, so that a flat side is many slightly tilted triangles, of which MuJoCo finds one.
-LEVEL = Level(double=1e-11, single=1e-5)
+LEVEL = Rounding(double=1e-11, single=1e-5)
 WRITTEN_OUT = 4  # rows; more are a loop
 TURNS = 16  # corners of the end of a cylinder
 ANGLES = 2.0 * np.pi * np.arange(TURNS) / TURNS

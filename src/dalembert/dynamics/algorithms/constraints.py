@@ -11,7 +11,7 @@ from dalembert.model import Body, Closure, Frame, JointEquation, Model
 from dalembert.spatial import Pose, cross
 
 from .kinematics import chain, joint_pose
-from .motion import Motion, across_joint, without_rotation
+from .motion import BodyMotion, across_joint, without_rotation
 
 
 class Constraints(NamedTuple):
@@ -96,7 +96,7 @@ def _twists(bodies: list[Body], q: np.ndarray, frame: Frame) -> Iterator[tuple[i
         X = X @ joint_pose(body, q).inverse()
 
 
-def _motion(bodies: list[Body], q: np.ndarray, v: np.ndarray) -> Motion:
+def _motion(bodies: list[Body], q: np.ndarray, v: np.ndarray) -> BodyMotion:
     """The motion of the last of the bodies, at zero acceleration of the joints."""
     motion = without_rotation(np.zeros(3))
     for body in bodies:

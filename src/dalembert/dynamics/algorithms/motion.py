@@ -10,7 +10,7 @@ from dalembert.model import Joint
 from dalembert.spatial import Pose, cross, cross_motion
 
 
-class Motion(NamedTuple):
+class BodyMotion(NamedTuple):
     """Motion of a body, in its axes. The point r of the body accelerates by a + E r, with E = [α]× + [ω]×².
 
     w: angular velocity ω (3,) [rad/s]; alpha: angular acceleration α (3,) [rad/s²]; a: classical acceleration of the
@@ -28,12 +28,12 @@ class Motion(NamedTuple):
         return self.a + self.E @ r
 
 
-def without_rotation(a: np.ndarray) -> Motion:
+def without_rotation(a: np.ndarray) -> BodyMotion:
     """A body that does not turn and whose points accelerate by a (3,) [m/s²]."""
-    return Motion(np.zeros(3), np.zeros(3), a, np.zeros((3, 3)))
+    return BodyMotion(np.zeros(3), np.zeros(3), a, np.zeros((3, 3)))
 
 
-def across_joint(parent: Motion, X_PB: Pose, V_J: np.ndarray, A_J: np.ndarray) -> Motion:
+def across_joint(parent: BodyMotion, X_PB: Pose, V_J: np.ndarray, A_J: np.ndarray) -> BodyMotion:
     """Motion of the body B behind a joint, from that of its parent P.   Luh, Walker, Paul 1980.
 
     V_J (6,): twist S v that the joint adds; A_J (6,): its componentwise rate S a + Ṡ v; at B's origin, in B's axes.
@@ -43,7 +43,7 @@ def across_joint(parent: Motion, X_PB: Pose, V_J: np.ndarray, A_J: np.ndarray) -
     w = w_P + w_J
     alpha = R.T @ parent.alpha + cross(w_P, w_J) + A_J[:3]
     a = R.T @ parent.acceleration(X_PB.p) + cross(w_P + w, v_J) + A_J[3:]  # 2 ω_P × v_J is Coriolis's
-    return Motion(w, alpha, a, _field(w, alpha))
+    return BodyMotion(w, alpha, a, _field(w, alpha))
 
 
 def _field(w: np.ndarray, alpha: np.ndarray) -> np.ndarray:

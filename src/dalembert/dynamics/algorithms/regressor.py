@@ -12,7 +12,7 @@ from dalembert.model import Model
 from dalembert.spatial import cross, so3
 
 from .kinematics import joint_pose, poses
-from .motion import Motion
+from .motion import BodyMotion
 from .rnea import body_motions
 from .sweep import each
 
@@ -70,7 +70,7 @@ def _twists(model: Model, q: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
     return V
 
 
-def _wrench_map(motion: Motion) -> np.ndarray:
+def _wrench_map(motion: BodyMotion) -> np.ndarray:
     """W (6, 10): W π is the wrench that moves a body so, at its origin: [h × a + I α + ω × I ω; m a + E h]."""
     x, y, z = motion.w
     dx, dy, dz = motion.alpha

@@ -11,7 +11,7 @@ from dalembert.spatial import Pose
 
 from .kinematics import joint_pose
 from .mass import Mass
-from .motion import Motion, across_joint, without_rotation
+from .motion import BodyMotion, across_joint, without_rotation
 from .passive import armature, passive
 from .regroup import regrouped
 
@@ -66,10 +66,10 @@ def body_wrenches(
 
 def body_motions(
     model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, gravity: np.ndarray | None = None
-) -> tuple[list[Pose], list[np.ndarray], list[Motion]]:
+) -> tuple[list[Pose], list[np.ndarray], list[BodyMotion]]:
     """X_PB, the joint's subspace S (6, nv_i) and the motion of every body; gravity is an upward acceleration."""
     X, S = [], []
-    motions: list[Motion] = []
+    motions: list[BodyMotion] = []
     world = without_rotation(-(model.gravity if gravity is None else gravity))
     for body in model.bodies:  # root to tips
         joint, q_i, v_i, a_i = body.joint, q[body.q], v[body.v], a[body.v]

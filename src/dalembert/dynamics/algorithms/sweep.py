@@ -23,7 +23,7 @@ from .regroup import regrouped
 
 
 @dataclass
-class Stage:
+class SweepStage:
     """Freedoms that act together, and the bodies behind them as they move. All at the base's origin, in its axes.
 
     parent: index of the stage that carries it, −1 for none; v: its place in the velocity; S (6, k): its twists. With
@@ -45,9 +45,9 @@ class Stage:
 NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
-def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Stage]:
+def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[SweepStage]:
     """The stages of all joints, root to tips, at q (nq,), v (nv,), a (nv,); gravity as an upward acceleration."""
-    stages: list[Stage] = []
+    stages: list[SweepStage] = []
     ends: list[tuple[int, Pose, np.ndarray, np.ndarray]] = []  # per body: last stage, pose, twist, acceleration
     for body, mass in zip(model.bodies, regrouped(model), strict=True):  # root to tips: motion
         if body.parent >= 0:
@@ -70,7 +70,7 @@ def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Sta
             if not joint.stages:  # S changes in the body too
                 dS = dS + each(X.motion, subspace_rate(joint, q[body.q], v[body.v]))
                 A = A + X.motion(joint.bias(q[body.q], v[body.v]))
-            stages.append(Stage(last, where, S, dS, psi, ddpsi, NOTHING, Coriolis.of(NOTHING, V), np.zeros(6)))
+            stages.append(SweepStage(last, where, S, dS, psi, ddpsi, NOTHING, Coriolis.of(NOTHING, V), np.zeros(6)))
             last = len(stages) - 1
         ends.append((last, X, V, A))
         if last >= 0:
@@ -87,7 +87,7 @@ def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Sta
     return stages
 
 
-def carriers(stages: list[Stage], stage: Stage) -> Iterator[Stage]:
+def carriers(stages: list[SweepStage], stage: SweepStage) -> Iterator[SweepStage]:
     """The stages that carry this one, nearest first."""
     while stage.parent >= 0:
         stage = stages[stage.parent]

@@ -15,8 +15,8 @@ from .rnea import carried
 from .tensors import gathered
 
 
-class Pair(NamedTuple):
-    """Two motions of a body and the accelerations that they make together, in its axes: see `Motion`.
+class MotionPair(NamedTuple):
+    """Two motions of a body and the accelerations that they make together, in its axes: see `BodyMotion`.
 
     w_u, w_v: angular velocities (3,); alpha, a: of the sum of both motions less those of each alone (3,), and so is
     E = [α]× + [w_u]× [w_v]× + [w_v]× [w_u]×.
@@ -29,7 +29,7 @@ class Pair(NamedTuple):
     E: np.ndarray
 
 
-WORLD = Pair(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
+WORLD = MotionPair(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
 
 
 def velocity_product_force(model: Model, q: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ def velocity_product_force(model: Model, q: np.ndarray, u: np.ndarray, v: np.nda
     """
     X: list[Pose] = []
     S: list[np.ndarray] = []
-    pairs: list[Pair] = []
+    pairs: list[MotionPair] = []
     for body in model.bodies:  # root to tips
         q_i, u_i, v_i = q[body.q], u[body.v], v[body.v]
         X.append(joint_pose(body, q))
@@ -55,14 +55,14 @@ def _bias_product(joint: Joint, q: np.ndarray, u: np.ndarray, v: np.ndarray) -> 
     return joint.bias(q, u + v) - joint.bias(q, u) - joint.bias(q, v)
 
 
-def _across_joint(parent: Pair, X_PB: Pose, U_J: np.ndarray, V_J: np.ndarray, A_J: np.ndarray) -> Pair:
+def _across_joint(parent: MotionPair, X_PB: Pose, U_J: np.ndarray, V_J: np.ndarray, A_J: np.ndarray) -> MotionPair:
     """The pair behind a joint that adds the twists U_J, V_J (6,) and the acceleration A_J (6,): see `across_joint`."""
     R = X_PB.R
     u_P, v_P = R.T @ parent.w_u, R.T @ parent.w_v
     u, v = u_P + U_J[:3], v_P + V_J[:3]
     alpha = R.T @ parent.alpha + cross(u_P, V_J[:3]) + cross(v_P, U_J[:3]) + A_J[:3]
     a = R.T @ (parent.a + parent.E @ X_PB.p) + cross(u_P + u, V_J[3:]) + cross(v_P + v, U_J[3:]) + A_J[3:]
-    return Pair(u, v, alpha, a, _field(u, v, alpha))
+    return MotionPair(u, v, alpha, a, _field(u, v, alpha))
 
 
 def _field(u: np.ndarray, v: np.ndarray, alpha: np.ndarray) -> np.ndarray:

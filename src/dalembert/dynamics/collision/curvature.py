@@ -40,7 +40,7 @@ ACCURACY = 1e-9
 SHARED = 1e-12  # of the flat sides: what else could move as well, so that there is always a solution
 
 
-class Surface(NamedTuple):
+class CurvedSurface(NamedTuple):
     """A surface near a point: radii of curvature K [m], and P, which projects onto directions along which it is flat.
 
     Both (3, 3) along the axes of the shape, or (2, 2) along two tangents.
@@ -49,9 +49,9 @@ class Surface(NamedTuple):
     K: np.ndarray
     P: np.ndarray
 
-    def seen(self, T: np.ndarray) -> Surface:
+    def seen(self, T: np.ndarray) -> CurvedSurface:
         """Along tangents, the columns of T (3, 2)."""
-        return Surface(T.T @ self.K @ T, T.T @ self.P @ T)
+        return CurvedSurface(T.T @ self.K @ T, T.T @ self.P @ T)
 
     @property
     def flat(self) -> tuple[Any, Any]:
@@ -78,7 +78,7 @@ def moving(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
         local, m = held(X_AB.inverse().point(on_b)), held(X_AB.R.T @ n)
         T = np.array(tangents(n)).T
         A, B = surface(a, on_a, -n).seen(T), turned(surface(b, local, m), held(X_AB.R)).seen(T)
-        A, B = (Surface(*(held(x) for x in each)) for each in (A, B))
+        A, B = (CurvedSurface(*(held(x) for x in each)) for each in (A, B))
         d = held(w.distance)
         beta, tau = T.T @ (X_AB.point(local) - on_b), T.T @ (X_AB.R @ m - n)
         of_sides = (A, np.zeros(2)), (B, tau)
@@ -100,7 +100,9 @@ def by_rank(a: Any, b: Any, sides: tuple[Any, Any]) -> tuple[Any, Any]:
     return sides if not isinstance(a, ROUND) and isinstance(b, ROUND) else sides[::-1]
 
 
-def turned_by(M: np.ndarray, r: np.ndarray, first: tuple[Surface, Any], second: tuple[Surface, Any]) -> np.ndarray:
+def turned_by(
+    M: np.ndarray, r: np.ndarray, first: tuple[CurvedSurface, Any], second: tuple[CurvedSurface, Any]
+) -> np.ndarray:
     """δn (2,): as flat sides turn, those of the first surface before those of the second; else M δn = r."""
     (A, turn_a), (B, turn_b) = first, second
     (a_flat, a_face), (b_flat, b_face) = A.flat, B.flat
@@ -125,27 +127,27 @@ def solved(A: np.ndarray, x: np.ndarray, least: float = 0.0) -> np.ndarray:
     return scale * np.array([A[1, 1] * x[0] - A[0, 1] * x[1], A[0, 0] * x[1] - A[1, 0] * x[0]])
 
 
-def turned(s: Surface, R: np.ndarray) -> Surface:
-    return Surface(R @ s.K @ R.T, R @ s.P @ R.T)
+def turned(s: CurvedSurface, R: np.ndarray) -> CurvedSurface:
+    return CurvedSurface(R @ s.K @ R.T, R @ s.P @ R.T)
 
 
 @singledispatch
-def surface(shape: Any, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+def surface(shape: Any, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
     """The surface of a shape near its point p with the outward unit normal m (3,), all in its frame."""
     raise TypeError(f"a {type(shape).__name__} has no curvature")
 
 
 @surface.register
-def _(shape: Ellipsoid, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+def _(shape: Ellipsoid, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
     Q = shape.radii * shape.radii
     reach = sqrt(dot(m, Q * m))
     point = Q * m / reach
-    return Surface((np.diag(Q) - np.multiply.outer(point, point)) / reach, np.zeros((3, 3)))
+    return CurvedSurface((np.diag(Q) - np.multiply.outer(point, point)) / reach, np.zeros((3, 3)))
 
 
 @surface.register(Cylinder)
 @surface.register(Cone)
-def _(shape: Cylinder | Cone, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+def _(shape: Cylinder | Cone, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
     """Moving around the axis, point and normal turn by the same angle."""
     out = sqrt(m[0] * m[0] + m[1] * m[1] + TINY)
     x, y = m[0] / out, m[1] / out
@@ -155,33 +157,33 @@ def _(shape: Cylinder | Cone, p: np.ndarray, m: np.ndarray, tolerance: Any = ALO
     on_side = absolute(dot(m, straight)) < tolerance
     K = (sqrt(p[0] * p[0] + p[1] * p[1]) / maximum(out, tolerance)) * np.multiply.outer(around, around)
     P = where(on_side, 1.0, 0.0) * np.multiply.outer(straight, straight)
-    return Surface(where(end, np.zeros((3, 3)), K), where(end, np.diag([1.0, 1.0, 0.0]), P))
+    return CurvedSurface(where(end, np.zeros((3, 3)), K), where(end, np.diag([1.0, 1.0, 0.0]), P))
 
 
 @surface.register
-def _(shape: Opaque, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+def _(shape: Opaque, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
     """By differences of the farthest point; a flat side is one that curves little."""
     K = np.zeros((3, 3))
     for t in tangents(m):
         moved = (shape.support(m + TURN * t) - shape.support(m - TURN * t)) / (2.0 * TURN)
         K = K + np.multiply.outer(moved, t)
-    return Surface(0.5 * (K + K.T), np.zeros((3, 3)))
+    return CurvedSurface(0.5 * (K + K.T), np.zeros((3, 3)))
 
 
 @surface.register
-def _(shape: Segment, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+def _(shape: Segment, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
     along = 0.0 if shape.is_point else where(absolute(m[2]) < tolerance, 1.0, 0.0)
-    return Surface(np.zeros((3, 3)), np.diag(np.array([0.0, 0.0, along], object)))
+    return CurvedSurface(np.zeros((3, 3)), np.diag(np.array([0.0, 0.0, along], object)))
 
 
 @surface.register
-def _(shape: Box, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
-    return Surface(np.zeros((3, 3)), np.diag([where(absolute(x) < tolerance, 1.0, 0.0) for x in m]))
+def _(shape: Box, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
+    return CurvedSurface(np.zeros((3, 3)), np.diag([where(absolute(x) < tolerance, 1.0, 0.0) for x in m]))
 
 
 @surface.register(Hull)
 @surface.register(TabledHull)
-def _(shape: Hull | TabledHull, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> Surface:
+def _(shape: Hull | TabledHull, p: np.ndarray, m: np.ndarray, tolerance: Any = ALONG) -> CurvedSurface:
     def edge(best: Any, start: Any, direction: Any, left: Any, right: Any) -> dict[str, Any]:
         length = dot(direction, direction)
         away = cross(p - start, direction)
@@ -197,4 +199,4 @@ def _(shape: Hull | TabledHull, p: np.ndarray, m: np.ndarray, tolerance: Any = A
     along, across = over_edges(shape, edge, np.zeros(3)), over_faces(shape, face, np.zeros(3))
     of_face = np.eye(3) - np.multiply.outer(across, across)
     P = where(dot(across, across) > 0.5, of_face, np.multiply.outer(along, along))
-    return Surface(np.zeros((3, 3)), P)
+    return CurvedSurface(np.zeros((3, 3)), P)

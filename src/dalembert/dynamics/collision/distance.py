@@ -31,13 +31,13 @@ from .ground import Ground, plane
 from .hulls import Hull, TabledHull
 from .lines import any_across, between_segments, crossing_normal, from_box, from_cylinder, segment_near_box, unit
 from .opaque import Opaque
-from .penetration import Pair, penetration
+from .penetration import CorePair, penetration
 from .polish import polished
 from .prisms import Prism, from_prism
 from .witness import Witness, chosen, inflated, nearer
 
 
-class Level(NamedTuple):
+class Rounding(NamedTuple):
     """A difference in height, as a share of a size, that counts as none: in double and in single precision."""
 
     double: float
@@ -48,7 +48,7 @@ class Level(NamedTuple):
         return where(is_precise(1.0 + absolute(number)), self.double, self.single) * size
 
 
-EXACT = Level(0.0, 0.0)
+EXACT = Rounding(0.0, 0.0)
 
 
 def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
@@ -88,7 +88,7 @@ def core(shape: Any) -> tuple[Any, Any]:
     return inner, radius + more
 
 
-def between(a: Any, b: Any, X_AB: Pose, level: Level = EXACT) -> Witness:
+def between(a: Any, b: Any, X_AB: Pose, level: Rounding = EXACT) -> Witness:
     """The witness of two cores, in A's frame.
 
     level: flat shapes nearer than this touch, with the normal of a face if there is one: the direction between points
@@ -178,14 +178,14 @@ KERNELS: dict[tuple[type, type], Kernel] = {
 CORES = {Point, Segment, Box, Cylinder, Cone, Ellipsoid, Hull, TabledHull, Prism}
 
 
-def _convex(a: Any, b: Any, X_AB: Pose, level: Level) -> Witness:
+def _convex(a: Any, b: Any, X_AB: Pose, level: Rounding) -> Witness:
     """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = a.extent + b.extent
     is_round = isinstance(a, ROUND) or isinstance(b, ROUND)
     converged = gjk.ROUGHLY if is_round else gjk.CONVERGED
     near, apart = gjk.nearest(a.support, b.support, X_AB, size, converged=converged)
     if is_round:
-        deep = penetration(Pair(a, b, X_AB, size), logical_not(apart))
+        deep = penetration(CorePair(a, b, X_AB, size), logical_not(apart))
         return moving(a, b, X_AB, polished(a, b, X_AB, chosen(apart, near, deep), size), size)
     least = level.of(near.distance, size)
     if level is not EXACT:

@@ -30,7 +30,7 @@ NOT_YET = 2.0  # the time of a bound that there is not, in parts of the while
 Nearest = Callable[[Pose], Witness]  # the signed distance of the cores with B placed in A's frame
 
 
-class Way(NamedTuple):
+class ShapeMotion(NamedTuple):
     """How a shape moves within the while, t from 0 to 1: straight ahead, and about one axis."""
 
     start: Pose
@@ -91,7 +91,7 @@ def passing(
 
     def step(poses: Any, low: Any, high: Any, best: Any, turn: Any, settled: Any) -> dict[str, Any]:
         to_a, from_b, to_b = (Pose(x[:9].reshape(3, 3), x[9:]) for x in poses)
-        ways = Way(Pose.identity(), to_a), Way(from_b, to_b)
+        ways = ShapeMotion(Pose.identity(), to_a), ShapeMotion(from_b, to_b)
         at = _instant((a, b), ways, _next(_restored(low), _restored(high), turn, level), nearest, radius)
         overlaps = at.f < -level
         approaches = logical_and(logical_not(overlaps), at.rate < 0.0)
@@ -156,7 +156,9 @@ def _next(low: Instant, high: Instant, turn: Any, level: Any) -> Any:
     return where(high.t > 1.0, 1.0, low.t + where(inside, onwards, 0.5 * span))
 
 
-def _instant(shapes: tuple[Any, Any], ways: tuple[Way, Way], t: Any, nearest: Nearest, radius: Any) -> Instant:
+def _instant(
+    shapes: tuple[Any, Any], ways: tuple[ShapeMotion, ShapeMotion], t: Any, nearest: Nearest, radius: Any
+) -> Instant:
     """Two cores at a time, in A's frame at the start.
 
     The distance of round shapes is taken along the normal that an iteration ends with: so it is never too large.

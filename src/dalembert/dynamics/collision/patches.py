@@ -22,13 +22,13 @@ from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
 from .candidates import ground_points
-from .distance import EXACT, Level, between, core
+from .distance import EXACT, Rounding, between, core
 from .ground import Ground, plane
 from .lines import cut
 from .passing import passing
 from .witness import FAR, Witness, inflated
 
-LEVEL = Level(3e-8, 3e-6)  # what stands flat to this keeps the same normal from step to step, and so comes to rest
+LEVEL = Rounding(3e-8, 3e-6)  # what stands flat to this keeps the same normal from step to step, and so comes to rest
 WIDTH = 1e-4  # of the size: edges are seen as this wide, so that those that are almost parallel meet along a line
 ROUNDING = 1e-9  # of the size: a corner this far outside still counts
 MISSED = 1e-6  # of the size: nearest points that are nearer than all corners by this much are a contact as well

@@ -38,7 +38,7 @@ GAP = 0.03  # of the size of the shapes: how far they are moved apart
 SINGULAR = 1e-12  # of the squares of the last changes: what is smaller says nothing about how steps shrink
 
 
-class Pair(NamedTuple):
+class CorePair(NamedTuple):
     """Two cores in A's frame, and their size [m]."""
 
     a: Any
@@ -57,7 +57,7 @@ class Pair(NamedTuple):
         return nearest(self.a.support, self.b.support, moved, self.size, n, ROUGHLY)[0]
 
 
-def penetration(pair: Pair, wanted: Any) -> Witness:
+def penetration(pair: CorePair, wanted: Any) -> Witness:
     """The least overlap of two shapes, in A's frame; where it is not wanted, anything."""
     numbers = held(computed_where(wanted, lambda X: _search(pair._replace(X_AB=X)), pair.X_AB, 9))
     n, a, b = numbers[:3], numbers[3:6], numbers[6:]
@@ -65,7 +65,7 @@ def penetration(pair: Pair, wanted: Any) -> Witness:
     return Witness(distance, a, a - distance * n, n)
 
 
-def _search(pair: Pair) -> np.ndarray:
+def _search(pair: CorePair) -> np.ndarray:
     """The normal, the point of A, and the point of B in B's frame (9,)."""
     first, *others = (_refined(pair, n) for n in _starts(pair))
     depth, n, a = first
@@ -75,7 +75,7 @@ def _search(pair: Pair) -> np.ndarray:
     return np.array([*n, *a, *(pair.X_AB.R.T @ (a + depth * n - pair.X_AB.p))])
 
 
-def _starts(pair: Pair) -> list[np.ndarray]:
+def _starts(pair: CorePair) -> list[np.ndarray]:
     """Directions (3,) to start from."""
 
     def best(away: np.ndarray | None = None) -> np.ndarray:
@@ -101,7 +101,7 @@ def _sides(shape: Any) -> np.ndarray:
     return np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], *([across * x, across * y, along] for x, y in AROUND)])
 
 
-def _refined(pair: Pair, start: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+def _refined(pair: CorePair, start: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """The least overlap near a direction, its direction, and the point of A.
 
     From n, the nearest points lead to the normal n + r. The limit of such steps is foreseen from how r changed over the

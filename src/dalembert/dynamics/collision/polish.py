@@ -37,7 +37,7 @@ LONGEST = 5e-2  # [rad]: a longer step leads to another minimum
 NEAR = 5e-2  # of the size of the shapes: a point that moves farther is another one
 
 
-class Limits(NamedTuple):
+class PolishLimits(NamedTuple):
     """Limits that depend on the precision of numbers."""
 
     narrow: Any  # the last guess
@@ -46,8 +46,8 @@ class Limits(NamedTuple):
     meet: Any  # of the size of the shapes: how far from each other across the normal points may be
 
 
-DOUBLE = Limits(1e-9, 1e-7, 1e-14, 1e-9)
-SINGLE = Limits(1e-4, 1e-3, 1e-6, 1e-5)
+DOUBLE = PolishLimits(1e-9, 1e-7, 1e-14, 1e-9)
+SINGLE = PolishLimits(1e-4, 1e-3, 1e-6, 1e-5)
 
 
 def polished(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
@@ -83,7 +83,7 @@ def polished(a: Any, b: Any, X_AB: Pose, w: Witness, size: Any) -> Witness:
 
     normal = held(w.normal)
     precise = is_precise(1.0 + absolute(normal[0]))
-    limits = Limits(*(where(precise, double, single) for double, single in zip(DOUBLE, SINGLE, strict=True)))
+    limits = PolishLimits(*(where(precise, double, single) for double, single in zip(DOUBLE, SINGLE, strict=True)))
     begin = {"n": normal, "ends": first(normal), "points": held(np.array([w.a, w.b]))}
     end = repeat(step, PASSES, {**begin, "along": WIDE, "lost": 0.0, "good": 0.0, "settled": 0.0}, settled="settled")
     n, a_point, b_point = held(end["n"]), held(end["points"][0]), held(X_AB.inverse().point(end["points"][1]))

@@ -30,7 +30,7 @@ PASSES, CLOSE = 100, 1e-10  # from plane to plane, until a shape is so near, of 
 Z = np.array([0.0, 0.0, 1.0])
 
 
-class Crossing(NamedTuple):
+class RayCrossing(NamedTuple):
     """The part of a line inside a shape: from t = enter to t = leave [m], with outward normals (3,) at both ends.
 
     Lines that miss the shape have enter > leave.
@@ -41,28 +41,28 @@ class Crossing(NamedTuple):
     leave: Any
     leave_normal: np.ndarray
 
-    def common(self, other: Crossing) -> Crossing:
+    def common(self, other: RayCrossing) -> RayCrossing:
         """The part inside this shape and another one."""
         later, sooner = other.enter > self.enter, other.leave < self.leave
-        return Crossing(
+        return RayCrossing(
             where(later, other.enter, self.enter),
             where(later, other.enter_normal, self.enter_normal),
             where(sooner, other.leave, self.leave),
             where(sooner, other.leave_normal, self.leave_normal),
         )
 
-    def joined(self, other: Crossing) -> Crossing:
+    def joined(self, other: RayCrossing) -> RayCrossing:
         """The part inside this shape or another one, which together are convex."""
         one, two = self.known(), other.known()
         sooner, later = two.enter < one.enter, two.leave > one.leave
-        return Crossing(
+        return RayCrossing(
             where(sooner, two.enter, one.enter),
             where(sooner, two.enter_normal, one.enter_normal),
             where(later, two.leave, one.leave),
             where(later, two.leave_normal, one.leave_normal),
         )
 
-    def known(self) -> Crossing:
+    def known(self) -> RayCrossing:
         """The same; nothing at all where it is missed."""
         missed = self.enter > self.leave
         return self._replace(enter=where(missed, NEVER, self.enter), leave=where(missed, -NEVER, self.leave))
@@ -76,7 +76,7 @@ class Crossing(NamedTuple):
         return length, where(ahead, self.enter_normal, self.leave_normal)
 
 
-EVERYWHERE = Crossing(-NEVER, Z, NEVER, Z)
+EVERYWHERE = RayCrossing(-NEVER, Z, NEVER, Z)
 
 
 class Hit(NamedTuple):
@@ -121,14 +121,14 @@ def _of_group(solids: Sequence[Any], numbers: Sequence[int], X: Sequence[Pose], 
     return [Hit(row[0], row[1:], float(k)) for k, row in zip(numbers, rows, strict=True)]
 
 
-def crossing(shape: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def crossing(shape: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     """The part of the line inside a shape; o, d (3,) in the shape's frame."""
     if kernel := KERNELS.get(type(shape)):
         return kernel(shape, o, d)
     return _approached(shape, o, d)
 
 
-def _slab(axis: int, half: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _slab(axis: int, half: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     """The part of the line between two planes across an axis."""
     n = np.eye(3)[axis]
     moves = d[axis] != 0.0
@@ -137,7 +137,7 @@ def _slab(axis: int, half: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
     out = where(absolute(o[axis]) > half, NEVER, -NEVER)
     enter = where(moves, (-sign * half - o[axis]) / rate, out)
     leave = where(moves, (sign * half - o[axis]) / rate, -out)
-    return Crossing(enter, -sign * n, leave, sign * n)
+    return RayCrossing(enter, -sign * n, leave, sign * n)
 
 
 def _round(o: np.ndarray, d: np.ndarray, radius: Any) -> tuple[Any, Any]:
@@ -153,9 +153,9 @@ def _round(o: np.ndarray, d: np.ndarray, radius: Any) -> tuple[Any, Any]:
     return where(missed, NEVER, middle - half), where(missed, -NEVER, middle + half)
 
 
-def _ball(centre: np.ndarray, radius: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _ball(centre: np.ndarray, radius: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     enter, leave = _round(o - centre, d, radius)
-    return Crossing(enter, _outward(o - centre, d, enter), leave, _outward(o - centre, d, leave))
+    return RayCrossing(enter, _outward(o - centre, d, enter), leave, _outward(o - centre, d, leave))
 
 
 def _outward(o: np.ndarray, d: np.ndarray, t: Any, scale: Any = 1.0) -> np.ndarray:
@@ -165,91 +165,93 @@ def _outward(o: np.ndarray, d: np.ndarray, t: Any, scale: Any = 1.0) -> np.ndarr
     return p / sqrt(where(length > 0.0, length, 1.0))
 
 
-def _sphere(shape: Sphere, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _sphere(shape: Sphere, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     return _ball(np.zeros(3), shape.radius, o, d)
 
 
-def _tube(radius: Any, half: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _tube(radius: Any, half: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     """A cylinder along z."""
     across = np.array([1.0, 1.0, 0.0])
     enter, leave = _round(o[:2], d[:2], radius)
-    side = Crossing(enter, _outward(o, d, enter, across), leave, _outward(o, d, leave, across))
+    side = RayCrossing(enter, _outward(o, d, enter, across), leave, _outward(o, d, leave, across))
     return _slab(2, half, o, d).common(side)
 
 
-def _cylinder(shape: Cylinder, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _cylinder(shape: Cylinder, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     return _tube(shape.radius, 0.5 * shape.length, o, d)
 
 
-def _capsule(shape: Capsule, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _capsule(shape: Capsule, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     half = 0.5 * shape.length
     ends = [_ball(sign * half * Z, shape.radius, o, d) for sign in (1.0, -1.0)]
     return _tube(shape.radius, half, o, d).joined(ends[0]).joined(ends[1])
 
 
-def _box(shape: Box, o: np.ndarray, d: np.ndarray) -> Crossing:
-    return reduce(Crossing.common, [_slab(axis, 0.5 * shape.size[axis], o, d) for axis in range(3)])
+def _box(shape: Box, o: np.ndarray, d: np.ndarray) -> RayCrossing:
+    return reduce(RayCrossing.common, [_slab(axis, 0.5 * shape.size[axis], o, d) for axis in range(3)])
 
 
-def _ellipsoid(shape: Ellipsoid, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _ellipsoid(shape: Ellipsoid, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     scale = 1.0 / shape.radii
     enter, leave = _round(o * scale, d * scale, 1.0)
-    return Crossing(enter, _outward(o, d, enter, scale * scale), leave, _outward(o, d, leave, scale * scale))
+    return RayCrossing(enter, _outward(o, d, enter, scale * scale), leave, _outward(o, d, leave, scale * scale))
 
 
-def _plane(shape: Plane, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _plane(shape: Plane, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     """Met from above alone."""
     return below(shape.normal / np.linalg.norm(shape.normal), 0.0, o, d)
 
 
-def below(normal: np.ndarray, offset: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def below(normal: np.ndarray, offset: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     """The part of the line from where it goes below a plane."""
     rate = dot(normal, d)
     sinks = rate < 0.0
     enter = where(sinks, (offset - dot(normal, o)) / where(sinks, rate, -1.0), NEVER)
-    return Crossing(enter, normal, NEVER, normal)
+    return RayCrossing(enter, normal, NEVER, normal)
 
 
-def _hull(shape: Hull, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _hull(shape: Hull, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     normals, offsets = shape.faces
     return _between_faces({"face": np.column_stack([normals, offsets])}, lambda face: (face[:3], face[3]), o, d)
 
 
-def _tabled(shape: TabledHull, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _tabled(shape: TabledHull, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     return _between_faces({"k": np.arange(float(shape.table.face_count))}, shape.plane, o, d)
 
 
-def _between_faces(items: Any, plane: Callable[..., tuple[np.ndarray, Any]], o: np.ndarray, d: np.ndarray) -> Crossing:
+def _between_faces(
+    items: Any, plane: Callable[..., tuple[np.ndarray, Any]], o: np.ndarray, d: np.ndarray
+) -> RayCrossing:
     """The part of the line inside all planes of faces."""
 
     def step(row: Any, item: Any) -> dict[str, Any]:
         normal, offset = plane(item)
-        inside = _flat(Crossing(row[0], row[1:4], row[4], row[5:]).common(_half_space(normal, offset, o, d)))
+        inside = _flat(RayCrossing(row[0], row[1:4], row[4], row[5:]).common(_half_space(normal, offset, o, d)))
         return {"row": inside}
 
     start = np.array([-NEVER, 0.0, 0.0, 1.0, NEVER, 0.0, 0.0, 1.0])
     row = scan(step, items, {"row": start}, history=False)["row"]
-    return Crossing(row[0], row[1:4], row[4], row[5:])
+    return RayCrossing(row[0], row[1:4], row[4], row[5:])
 
 
-def _half_space(normal: np.ndarray, offset: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _half_space(normal: np.ndarray, offset: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     rate, depth = dot(normal, d), offset - dot(normal, o)
     t = depth / where(rate != 0.0, rate, 1.0)
     out = logical_and(rate == 0.0, depth < 0.0)
     enter = where(rate < 0.0, t, where(out, NEVER, -NEVER))
-    return Crossing(enter, normal, where(rate > 0.0, t, where(out, -NEVER, NEVER)), normal)
+    return RayCrossing(enter, normal, where(rate > 0.0, t, where(out, -NEVER, NEVER)), normal)
 
 
-def _flat(x: Crossing) -> np.ndarray:
+def _flat(x: RayCrossing) -> np.ndarray:
     return np.array([x.enter, *x.enter_normal, x.leave, *x.leave_normal])
 
 
-def _approached(shape: Any, o: np.ndarray, d: np.ndarray) -> Crossing:
+def _approached(shape: Any, o: np.ndarray, d: np.ndarray) -> RayCrossing:
     """Any convex shape, from both ends of the line."""
     middle, size = -dot(o, d), shape.extent + 0.0
     enter, enter_normal = _met(shape, o, d, middle - 2.0 * size, size)
     leave, leave_normal = _met(shape, o, -d, -middle - 2.0 * size, size)
-    return Crossing(enter, enter_normal, -leave, leave_normal)
+    return RayCrossing(enter, enter_normal, -leave, leave_normal)
 
 
 def _met(shape: Any, o: np.ndarray, d: np.ndarray, start: Any, size: Any) -> tuple[Any, np.ndarray]:
@@ -271,7 +273,7 @@ def _met(shape: Any, o: np.ndarray, d: np.ndarray, start: Any, size: Any) -> tup
     return end["t"], end["normal"]
 
 
-KERNELS: dict[type, Callable[[Any, np.ndarray, np.ndarray], Crossing]] = {
+KERNELS: dict[type, Callable[[Any, np.ndarray, np.ndarray], RayCrossing]] = {
     Sphere: _sphere,
     Capsule: _capsule,
     Cylinder: _cylinder,

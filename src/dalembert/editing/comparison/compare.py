@@ -19,7 +19,7 @@ from dalembert.model.joints import Continuous, Revolute
 from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Inertia, Pose
 
-from .matching import Map, Pair, alone, base_shift, matched_joints, matched_names
+from .matching import Map, MatchedLinks, alone, base_shift, matched_joints, matched_names
 from .report import Agreement, Comparison, Difference
 
 LAWS = ("lower", "upper", *LIMITS, "armature", "damping", "friction", "stribeck", "stiffness")
@@ -140,7 +140,7 @@ def _robots(a: Model, b: Model, tolerance: float) -> Iterator[Difference]:
         yield Difference("robot", a.name, f"base link (reroot the first to {y.name!r})", x.name, y.name, np.inf)
 
 
-def _joints(pair: Pair, tolerance: float) -> Iterator[Difference]:
+def _joints(pair: MatchedLinks, tolerance: float) -> Iterator[Difference]:
     """Kind, limits and effects of one joint; of a follower in its uncoupled coordinate."""
     name = pair.a.joint.name
     laws = [joint.mimic for joint in (pair.a.joint, pair.b.joint)]

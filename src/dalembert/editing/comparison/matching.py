@@ -53,14 +53,14 @@ def alone(model: Model, other: Model) -> Model:
     return drawn.model()
 
 
-class Pair(NamedTuple):
+class MatchedLinks(NamedTuple):
     """A joint of each robot, by the bodies that they move."""
 
     a: Body
     b: Body
 
 
-def matched_joints(a: Model, b: Model, renames: Mapping[str, str]) -> list[Pair]:
+def matched_joints(a: Model, b: Model, renames: Mapping[str, str]) -> list[MatchedLinks]:
     """Moving joints of both robots that are the same one: by name, else by the link they move; two free bases are."""
     ours, theirs = (
         {body.joint.name: body for body in model.bodies if body.joint.nv and not _floats(model, body)}
@@ -74,10 +74,10 @@ def matched_joints(a: Model, b: Model, renames: Mapping[str, str]) -> list[Pair]
     for name, body in ours.items():  # joints that have other names, and move the same link
         if name not in names and name not in renames and body.name in left:
             names[name] = left[body.name]
-    pairs = [Pair(ours[name], theirs[other]) for name, other in names.items()]
+    pairs = [MatchedLinks(ours[name], theirs[other]) for name, other in names.items()]
     pairs = [pair for pair in pairs if pair.a.joint.nv == pair.b.joint.nv and pair.a.joint.nq == pair.b.joint.nq]
     if _floats(a, a.bodies[0]) and _floats(b, b.bodies[0]):
-        pairs.append(Pair(a.bodies[0], b.bodies[0]))
+        pairs.append(MatchedLinks(a.bodies[0], b.bodies[0]))
     return sorted(pairs, key=lambda pair: pair.a.index)
 
 
@@ -93,7 +93,7 @@ class Map:
     neutral configuration.
     """
 
-    def __init__(self, a: Model, b: Model, pairs: list[Pair], shift: Pose) -> None:
+    def __init__(self, a: Model, b: Model, pairs: list[MatchedLinks], shift: Pose) -> None:
         self.a, self.b, self.pairs, self.shift = a, b, pairs, shift
         self.T = np.zeros((b.nv, a.nv))
         self._led = [pair for pair in pairs if pair.b.joint.mimic is None]

@@ -13,13 +13,13 @@ from dalembert.spatial import so3
 
 from ..ledger import Ledger
 from ..xml import Document
-from .compile import Compiled
+from .compile import CompiledMjcf
 from .softness import tendon_course, tendon_name
 from .source import Element
 from .tree import Names
 
 
-def add_actuators(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_actuators(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """All of them, in the file's order, which is that of the controls; those that cannot act here say why."""
     taken: set[str] = set()
     off = mjcf.disabled("ACTUATION")
@@ -64,7 +64,7 @@ class Target(NamedTuple):
         return [self.fields["joint"]] if "joint" in self.fields else tendon
 
 
-def _transmission(mjcf: Compiled, i: int, names: Names) -> Target:
+def _transmission(mjcf: CompiledMjcf, i: int, names: Names) -> Target:
     m, mj = mjcf.m, mjcf.mj
     kind, (target, other) = mj.mjtTrn(int(m.actuator_trntype[i])), (int(x) for x in m.actuator_trnid[i])
     gear = np.array(m.actuator_gear[i])
@@ -87,7 +87,7 @@ def _transmission(mjcf: Compiled, i: int, names: Names) -> Target:
     return Target(f"actuator{i}", obstacle=f"it acts on {words.get(kind, 'nothing')}")
 
 
-def _tendon(mjcf: Compiled, tendon: int, gear: float, names: Names) -> Target:
+def _tendon(mjcf: CompiledMjcf, tendon: int, gear: float, names: Names) -> Target:
     """A sum of coordinates, or straight lines between sites."""
     label = tendon_name(mjcf, tendon)
     if mjcf.m.tendon_actfrclimited[tendon]:
@@ -98,12 +98,12 @@ def _tendon(mjcf: Compiled, tendon: int, gear: float, names: Names) -> Target:
     return Target(label, ({"tendon": tuple(joints)} if course[0] else {"path": tuple(path)}) | {"gear": gear})
 
 
-def _group_disabled(mjcf: Compiled, i: int) -> bool:
+def _group_disabled(mjcf: CompiledMjcf, i: int) -> bool:
     group = int(mjcf.m.actuator_group[i])
     return 0 <= group < 31 and bool(int(mjcf.m.opt.disableactuator) >> group & 1)
 
 
-def _obstacle(mjcf: Compiled, i: int) -> str:
+def _obstacle(mjcf: CompiledMjcf, i: int) -> str:
     """The part of its law that the model does not have; "": none."""
     m, mj = mjcf.m, mjcf.mj
     gain, bias = mj.mjtGain(int(m.actuator_gaintype[i])), mj.mjtBias(int(m.actuator_biastype[i]))
@@ -132,7 +132,7 @@ def _dynamics(mj: Any) -> dict[int, str]:
     }
 
 
-def _law(mjcf: Compiled, i: int, ledger: Ledger) -> dict[str, Any]:
+def _law(mjcf: CompiledMjcf, i: int, ledger: Ledger) -> dict[str, Any]:
     """Gain, bias, limits and dynamics."""
     m, mj = mjcf.m, mjcf.mj
     affine = int(m.actuator_gaintype[i]) == int(mj.mjtGain.mjGAIN_AFFINE)
@@ -157,7 +157,7 @@ def _law(mjcf: Compiled, i: int, ledger: Ledger) -> dict[str, Any]:
     return law
 
 
-def add_keyframes(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_keyframes(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """<key>: named states. MuJoCo's velocities of a free joint are linear in the world first; here the body's twist."""
     m, mj = mjcf.m, mjcf.mj
     kinds = [mj.mjtJoint(int(kind)) for kind in m.jnt_type]
@@ -195,7 +195,7 @@ def add_keyframes(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: L
         _add_start(mjcf, builder, names)
 
 
-def _add_start(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
+def _add_start(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names) -> None:
     """Where the file puts bodies on free joints, as a keyframe, if one of them is not at the origin."""
     m, q = mjcf.m, {}
     for j, kind in enumerate(m.jnt_type):

@@ -10,13 +10,13 @@ from dalembert.model import ModelBuilder
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
-from .compile import Compiled, pose
+from .compile import CompiledMjcf, pose
 from .tree import Mimics, Names
 
 EXACTLY = "held exactly: MuJoCo's softness (solref, solimp) is not used"
 
 
-def active(mjcf: Compiled, ledger: Ledger) -> list[int]:
+def active(mjcf: CompiledMjcf, ledger: Ledger) -> list[int]:
     """The equalities that hold; those switched off are logged."""
     m = mjcf.m
     off = mjcf.disabled("EQUALITY", "CONSTRAINT")
@@ -29,7 +29,7 @@ def active(mjcf: Compiled, ledger: Ledger) -> list[int]:
     return numbers
 
 
-def couple(mjcf: Compiled, equalities: list[int], names: Names, option: str, ledger: Ledger) -> tuple[Mimics, dict]:
+def couple(mjcf: CompiledMjcf, equalities: list[int], names: Names, option: str, ledger: Ledger) -> tuple[Mimics, dict]:
     """Joint laws: (couplings, equations), the second as equality → (follower, leader or -1, coefficients)."""
     m, mj = mjcf.m, mjcf.mj
     mimics: Mimics = {}
@@ -59,7 +59,7 @@ def couple(mjcf: Compiled, equalities: list[int], names: Names, option: str, led
     return mimics, equations
 
 
-def _tied(mjcf: Compiled, index: int) -> tuple[int, int, list[float]] | None:
+def _tied(mjcf: CompiledMjcf, index: int) -> tuple[int, int, list[float]] | None:
     """The law of a fixed tendon of constant length over two joints: its second joint follows the first."""
     m, mj = mjcf.m, mjcf.mj
     tendon = int(m.eq_obj1id[index])
@@ -80,7 +80,7 @@ def _leads(mimics: Mimics, joint: int) -> int:
     return joint
 
 
-def _law(mjcf: Compiled, index: int, follower: int, leader: int) -> list[float]:
+def _law(mjcf: CompiledMjcf, index: int, follower: int, leader: int) -> list[float]:
     """Coefficients of q(follower) in powers of q(leader); MuJoCo measures both from their reference positions."""
     m = mjcf.m
     a = np.array(m.eq_data[index, :5])
@@ -94,7 +94,7 @@ def _law(mjcf: Compiled, index: int, follower: int, leader: int) -> list[float]:
 
 
 def add_closures(
-    mjcf: Compiled, builder: ModelBuilder, equalities: list[int], equations: dict, names: Names, ledger: Ledger
+    mjcf: CompiledMjcf, builder: ModelBuilder, equalities: list[int], equations: dict, names: Names, ledger: Ledger
 ) -> None:
     """Equations between joints, loops between bodies; equalities of other kinds are logged."""
     m, mj = mjcf.m, mjcf.mj
@@ -120,7 +120,7 @@ def add_closures(
             ledger.warning(where, f"an equality of kind {word}", action)
 
 
-def _close(mjcf: Compiled, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:
+def _close(mjcf: CompiledMjcf, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:
     """<connect> or <weld>: a loop between two frames."""
     m, where = mjcf.m, mjcf.where("equality", index)
     (one, X_aK), (two, X_bL) = tied_frames(mjcf, index)
@@ -136,7 +136,7 @@ def _close(mjcf: Compiled, builder: ModelBuilder, index: int, name: str, names: 
     ledger.info(where, f"'{a}' and '{b}' are tied in a loop ({kind})", f"kept as a closure; {EXACTLY}")
 
 
-def tied_frames(mjcf: Compiled, index: int) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
+def tied_frames(mjcf: CompiledMjcf, index: int) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
     """The numbers of the two bodies that <connect> or <weld> ties, and the frames in them that it brings together."""
     m, mj, data = mjcf.m, mjcf.mj, np.array(mjcf.m.eq_data[index])
     one, two = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])

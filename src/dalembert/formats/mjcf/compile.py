@@ -17,7 +17,7 @@ from dalembert.spatial import Pose, so3
 
 from ..ledger import Ledger
 from ..xml import LARGEST
-from .source import Source
+from .source import MjcfSource
 
 INERTIA_FROM_GEOM = 1  # of <compiler inertiafromgeom>: "true"
 MAX_ASSET = 256 * 2**20
@@ -63,13 +63,13 @@ CURES = {
 
 
 @dataclass
-class Compiled:
+class CompiledMjcf:
     """The compiled model `m` (a mujoco.MjModel) of a source, its spec, and the file and line of each element."""
 
     mj: Any
     spec: Any
     m: Any
-    source: Source
+    source: MjcfSource
 
     @cached_property
     def _elements(self) -> dict[str, dict[int, Any]]:
@@ -112,7 +112,7 @@ class Compiled:
         return any(int(self.m.opt.disableflags) & int(bit) for bit in bits)
 
 
-def compiled(source: Source, ledger: Ledger) -> Compiled:
+def compiled(source: MjcfSource, ledger: Ledger) -> CompiledMjcf:
     """Hand the text to MuJoCo."""
     try:
         import mujoco as mj
@@ -130,7 +130,7 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
             spec.compiler.fusestatic = False  # this package merges fixed bodies itself, and keeps their frames
             spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # it would simulate muscles over their full range
             _check_assets(source, spec, ledger)
-            mjcf = Compiled(mj, spec, spec.compile(), source)
+            mjcf = CompiledMjcf(mj, spec, spec.compile(), source)
         except (ValueError, RuntimeError, TypeError, MemoryError, mj.FatalError, mj.UnexpectedError) as error:
             if isinstance(error, DalembertError):
                 raise
@@ -141,7 +141,7 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
     return mjcf
 
 
-def _check_assets(source: Source, spec: Any, ledger: Ledger) -> None:
+def _check_assets(source: MjcfSource, spec: Any, ledger: Ledger) -> None:
     """Raise at a mesh or height field that is missing, not a regular file, or huge, before MuJoCo opens it.
 
     Meshes that are missing and only seen, since nothing touches them and no mass comes from them, are left out.
@@ -193,7 +193,7 @@ def asset_path(spec: Any, element: Any) -> Path | None:
     return Path(spec.modelfiledir, spec.meshdir, Path(element.file).name if spec.strippath else element.file)
 
 
-def _translated(source: Source, message: str) -> DalembertError:
+def _translated(source: MjcfSource, message: str) -> DalembertError:
     """MuJoCo's message with the user's file and line, and advice."""
     line = re.search(r"[Ll]ine(?: number)?[ =](\d+)", message)
     document, element = source.place(int(line[1]) if line else 0)
@@ -202,7 +202,7 @@ def _translated(source: Source, message: str) -> DalembertError:
     return document.error(element, f"MuJoCo refuses it: {reason}; {cure}")
 
 
-def _check_numbers(mjcf: Compiled) -> None:
+def _check_numbers(mjcf: CompiledMjcf) -> None:
     """Raise at numbers that would overflow."""
     m = mjcf.m
     if not np.all(np.abs(m.opt.gravity) <= LARGEST):

@@ -10,7 +10,7 @@ from dalembert.model.surroundings import FluidShape, Medium
 
 from ..ledger import Ledger
 from ..xml import tag_of
-from .compile import Compiled, pose
+from .compile import CompiledMjcf, pose
 from .softness import tendon_course
 from .tree import Names
 
@@ -24,7 +24,7 @@ TENDONS = {
 REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
 
 
-def report_extras(mjcf: Compiled, ledger: Ledger) -> None:
+def report_extras(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     """Log what does not enter the model."""
     _compiler(mjcf, ledger)
     _surroundings(mjcf, ledger)
@@ -33,7 +33,7 @@ def report_extras(mjcf: Compiled, ledger: Ledger) -> None:
     _contacts(mjcf, ledger)
 
 
-def _compiler(mjcf: Compiled, ledger: Ledger) -> None:
+def _compiler(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     """Masses that MuJoCo changes because of settings in the file."""
     for document, element in mjcf.source.elements:
         if tag_of(element) != "compiler":
@@ -44,7 +44,7 @@ def _compiler(mjcf: Compiled, ledger: Ledger) -> None:
                 ledger.count(document.where(element), f'compiler {name}="{value}"', "as MuJoCo does: masses follow it")
 
 
-def _surroundings(mjcf: Compiled, ledger: Ledger) -> None:
+def _surroundings(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     m = mjcf.m
     where = mjcf.source.first("option")
     if mjcf.disabled("GRAVITY"):
@@ -66,7 +66,7 @@ def _surroundings(mjcf: Compiled, ledger: Ledger) -> None:
             ledger.warning(mjcf.where("body", i), "a plugin acts on the body", "its forces are not used")
 
 
-def _tendons(mjcf: Compiled, ledger: Ledger) -> None:
+def _tendons(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     m = mjcf.m
     forces = {
         "stiffness": [m.tendon_stiffness, m.tendon_stiffnesspoly],
@@ -91,7 +91,7 @@ def _tendons(mjcf: Compiled, ledger: Ledger) -> None:
             ledger.count(where, "tendon without passive forces", "it only guides actuators")
 
 
-def _actuators(mjcf: Compiled, ledger: Ledger) -> None:
+def _actuators(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     """Motors are what tau stands for; servos act without a command, which is dropped unless controls drive them."""
     m, mj = mjcf.m, mjcf.mj
     single = (int(mj.mjtJoint.mjJNT_SLIDE), int(mj.mjtJoint.mjJNT_HINGE))
@@ -121,7 +121,7 @@ def _actuators(mjcf: Compiled, ledger: Ledger) -> None:
         )
 
 
-def _contacts(mjcf: Compiled, ledger: Ledger) -> None:
+def _contacts(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     m = mjcf.m
     touching = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
     if touching.size and m.nv:
@@ -138,7 +138,7 @@ def _contacts(mjcf: Compiled, ledger: Ledger) -> None:
 COEFFICIENTS = slice(1, 6)  # of geom_fluid: blunt, slender and angular drag, Kutta and Magnus lift
 
 
-def add_surroundings(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
+def add_surroundings(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names) -> None:
     """The medium, if it has density or viscosity, with a shape for each body that moves; shares of gravity."""
     m = mjcf.m
     moving = [i for i in range(1, m.nbody) if m.body_weldid[i]]
@@ -154,7 +154,7 @@ def add_surroundings(mjcf: Compiled, builder: ModelBuilder, names: Names) -> Non
         builder.surround(medium, shares)
 
 
-def _shapes(mjcf: Compiled, body: int, link: str) -> list[FluidShape]:
+def _shapes(mjcf: CompiledMjcf, body: int, link: str) -> list[FluidShape]:
     """The ellipsoids of geoms that ask for it, else the box of the body's inertia."""
     m, mj = mjcf.m, mjcf.mj
     if m.body_mass[body] < LEAST:

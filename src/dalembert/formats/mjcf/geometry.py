@@ -24,7 +24,7 @@ from dalembert.model.mujoco import is_level
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
-from .compile import Compiled, asset_path, pose
+from .compile import CompiledMjcf, asset_path, pose
 from .tree import Names
 
 MUJOCO_FRICTION = (1.0, 0.005, 0.0001)  # what a geom has that states none
@@ -34,7 +34,7 @@ HEIGHTS = 'kept for Contact(model="mujoco")'
 READABLE = {".stl", ".obj"}  # other mesh files, such as .msh, only MuJoCo reads
 
 
-def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_geometry(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """Add every geom: as a visual if it touches nothing, else as a collision shape, and also as a visual if its body
     has no purely visual geom. MuJoCo does not draw groups above 2: a geom there that touches nothing, such as a
     ballast, is left out where its body has others."""
@@ -75,7 +75,7 @@ def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Le
             )
 
 
-def _shape(mjcf: Compiled, index: int) -> tuple[Shape, Pose] | None:
+def _shape(mjcf: CompiledMjcf, index: int) -> tuple[Shape, Pose] | None:
     """The shape and its placement in the body, or None."""
     m = mjcf.m
     size, X = np.array(m.geom_size[index]), pose(m.geom_pos[index], m.geom_quat[index])
@@ -97,7 +97,7 @@ def _shape(mjcf: Compiled, index: int) -> tuple[Shape, Pose] | None:
     return None
 
 
-def _mesh(mjcf: Compiled, index: int, X_BG: Pose) -> tuple[Shape, Pose]:
+def _mesh(mjcf: CompiledMjcf, index: int, X_BG: Pose) -> tuple[Shape, Pose]:
     """The mesh file, placed as its author drew it; vertices for a mesh without a file or in MuJoCo's format."""
     m, element = mjcf.m, mjcf.element("mesh", index)
     path: Any = asset_path(mjcf.spec, element) if element is not None else None
@@ -135,7 +135,7 @@ def _part(m: Any, name: str, index: int) -> slice:
     return slice(begin, begin + int(getattr(m, f"mesh_{name}num")[index]))
 
 
-def _color(mjcf: Compiled, index: int) -> tuple[float, float, float, float] | None:
+def _color(mjcf: CompiledMjcf, index: int) -> tuple[float, float, float, float] | None:
     """The geom's colour, or that of its material; None when neither is stated."""
     m, material = mjcf.m, int(mjcf.m.geom_matid[index])
     r, g, b, a = (float(part) for part in m.geom_rgba[index])
@@ -147,7 +147,7 @@ def _color(mjcf: Compiled, index: int) -> tuple[float, float, float, float] | No
     return r, g, b, a
 
 
-def surface_of(mjcf: Compiled, index: int) -> Surface:
+def surface_of(mjcf: CompiledMjcf, index: int) -> Surface:
     """Contact parameters of a geom; friction is stated where it is not MuJoCo's default."""
     m = mjcf.m
     sliding, torsion, rolling = (float(x) for x in m.geom_friction[index])
@@ -166,14 +166,14 @@ def surface_of(mjcf: Compiled, index: int) -> Surface:
     return Surface(layers=(int(m.geom_contype[index]), int(m.geom_conaffinity[index])), mujoco=mujoco, **friction)
 
 
-def add_exclusions(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
+def add_exclusions(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names) -> None:
     """Pairs of bodies that <exclude> keeps from touching."""
     for signature in mjcf.m.exclude_signature:
         first, second = int(signature) >> 16, int(signature) & 0xFFFF
         builder.exclude(names.bodies[first], names.bodies[second])
 
 
-def fixed_pose(mjcf: Compiled, geom: int) -> Pose | None:
+def fixed_pose(mjcf: CompiledMjcf, geom: int) -> Pose | None:
     """Where a geom is in the world; None if it can move."""
     m, body = mjcf.m, int(mjcf.m.geom_bodyid[geom])
     X = pose(m.geom_pos[geom], m.geom_quat[geom])

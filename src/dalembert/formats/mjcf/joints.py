@@ -13,14 +13,14 @@ import numpy as np
 from dalembert.spatial import Pose, so3
 
 from ..ledger import Ledger
-from .compile import Compiled
+from .compile import CompiledMjcf
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]  # of a free joint, whose velocity MuJoCo writes linear part first
 
 
 @dataclass(frozen=True)
-class Joint:
+class MjcfJoint:
     """One joint. `before` is the pose of the joint frame in the body frame before the joint, `after` that of the body
     frame in the frame that the joint moves; `fields` are the keyword arguments of the model's joint."""
 
@@ -32,7 +32,7 @@ class Joint:
     fields: dict[str, Any]
 
 
-def read_joint(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
+def read_joint(mjcf: CompiledMjcf, index: int, name: str, ledger: Ledger) -> MjcfJoint:
     """Read joint `index` of the compiled model, to be called `name`."""
     m, kind = mjcf.m, int(mjcf.m.jnt_type[index])
     axis, anchor = np.array(m.jnt_axis[index]), np.array(m.jnt_pos[index])
@@ -51,10 +51,10 @@ def read_joint(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
         ledger.count(mjcf.where("joint", index), "limits of a ball joint", 'acts with Contact(model="mujoco")')
     unlimited = kind == HINGE and "lower" not in fields
     word = "continuous" if unlimited else {FREE: "free", BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}[kind]
-    return Joint(index, name, word, before, after, fields)
+    return MjcfJoint(index, name, word, before, after, fields)
 
 
-def _effects(mjcf: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str, Any]:
+def _effects(mjcf: CompiledMjcf, index: int, kind: int, ledger: Ledger) -> dict[str, Any]:
     """Armature, damping, friction and spring, including those of motors that act on this joint alone."""
     m, where = mjcf.m, mjcf.where("joint", index)
     nv = {FREE: 6, BALL: 3}.get(kind, 1)
@@ -88,7 +88,7 @@ def _effects(mjcf: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str,
     return fields | _spring(mjcf, index, kind, nv, ledger)
 
 
-def _spring(mjcf: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> dict[str, Any]:
+def _spring(mjcf: CompiledMjcf, index: int, kind: int, nv: int, ledger: Ledger) -> dict[str, Any]:
     m, where = mjcf.m, mjcf.where("joint", index)
     k = float(m.jnt_stiffness[index])
     if mjcf.disabled("SPRING"):
@@ -107,7 +107,7 @@ def _spring(mjcf: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> d
     return {"stiffness": stiffness, "rest": np.array(m.qpos_spring[start : start + {FREE: 7, BALL: 4}.get(kind, 1)])}
 
 
-def _limits(mjcf: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
+def _limits(mjcf: CompiledMjcf, index: int, ledger: Ledger) -> dict[str, float]:
     m = mjcf.m
     lower, upper = (float(bound) for bound in m.jnt_range[index])
     if lower > upper:
@@ -118,14 +118,14 @@ def _limits(mjcf: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
     return {"lower": lower, "upper": upper}
 
 
-def motors(mjcf: Compiled, joint: int) -> list[int]:
+def motors(mjcf: CompiledMjcf, joint: int) -> list[int]:
     """The actuators that act on this joint directly."""
     m, mj = mjcf.m, mjcf.mj
     direct = (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
     return [i for i in range(m.nactuator) if int(m.actuator_trntype[i]) in direct and m.actuator_trnid[i, 0] == joint]
 
 
-def _effort(mjcf: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
+def _effort(mjcf: CompiledMjcf, index: int, ledger: Ledger) -> dict[str, float]:
     """The largest force on the joint: the sum over its motors, within the joint's actuatorfrcrange."""
     m = mjcf.m
     strengths = [_strength(mjcf, motor) for motor in motors(mjcf, index)]
@@ -135,7 +135,7 @@ def _effort(mjcf: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
     return {"effort_limit": float(min(limits))} if limits else {}
 
 
-def _strength(mjcf: Compiled, motor: int) -> float:
+def _strength(mjcf: CompiledMjcf, motor: int) -> float:
     """The largest force of an actuator at its joint; inf when nothing bounds it."""
     m, mj = mjcf.m, mjcf.mj
     gear, bounds = abs(float(m.actuator_gear[motor, 0])), []
@@ -150,7 +150,7 @@ def _strength(mjcf: Compiled, motor: int) -> float:
     return gear * float(min(bounds)) if bounds else np.inf
 
 
-def _largest(mjcf: Compiled, kind: str, index: int, bounds: Any, ledger: Ledger) -> float:
+def _largest(mjcf: CompiledMjcf, kind: str, index: int, bounds: Any, ledger: Ledger) -> float:
     lower, upper = abs(float(bounds[0])), abs(float(bounds[1]))
     if lower != upper:
         what = f"actuatorfrcrange {float(bounds[0]):g} {float(bounds[1]):g} is not symmetric"

@@ -17,7 +17,7 @@ from ..ledger import Finding, Ledger
 from ..robot import check_options
 from .actuators import add_actuators, add_keyframes
 from .closures import active, add_closures, couple
-from .compile import Compiled, compiled
+from .compile import CompiledMjcf, compiled
 from .extras import add_surroundings, report_extras
 from .geometry import add_exclusions, add_geometry
 from .sensors import add_sensors
@@ -52,7 +52,7 @@ def read_mjcf(
     return _build(mjcf, base, mimic, ledger), ledger.close(strict=strict)
 
 
-def _build(mjcf: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Model:
+def _build(mjcf: CompiledMjcf, base: str | None, mimic: str, ledger: Ledger) -> Model:
     document = mjcf.source.document
     default = Path(document.label).stem if document.label[0] != "<" else "robot"
     gravity = np.zeros(3) if mjcf.disabled("GRAVITY") else np.array(mjcf.m.opt.gravity)

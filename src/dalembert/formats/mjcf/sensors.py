@@ -14,7 +14,7 @@ from dalembert.spatial import Pose
 
 from ..ledger import Ledger
 from ..xml import tag_of
-from .compile import Compiled, pose
+from .compile import CompiledMjcf, pose
 from .tree import Names
 
 LEFT = "left out: `run.sensors` does not have it"
@@ -25,7 +25,7 @@ class _Missing(Exception):
     """Why a sensor cannot be kept."""
 
 
-def add_sensors(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_sensors(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """Add every sensor that can be read; the others are logged with the reason."""
     taken: set[str] = set()
     for number, (document, element) in enumerate(mjcf.source.sensors):
@@ -44,7 +44,7 @@ def add_sensors(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Led
         builder.add_sensor(sensor)
 
 
-def _sensor(mjcf: Compiled, names: Names, builder: ModelBuilder, name: str, kind: str, element: Any) -> Sensor:
+def _sensor(mjcf: CompiledMjcf, names: Names, builder: ModelBuilder, name: str, kind: str, element: Any) -> Sensor:
     cutoff = _number(element.get("cutoff", "0"))
     if kind in ALONE:
         return Sensor(name, kind, cutoff=cutoff)
@@ -72,7 +72,7 @@ def _sensor(mjcf: Compiled, names: Names, builder: ModelBuilder, name: str, kind
     return Sensor(name, kind, frame, X, cutoff=cutoff, volume=volume)
 
 
-def _carrying(mjcf: Compiled, names: Names, builder: ModelBuilder, index: int, what: str) -> None:
+def _carrying(mjcf: CompiledMjcf, names: Names, builder: ModelBuilder, index: int, what: str) -> None:
     """Refuse a body without a joint of its own: it is one with the body that carries it."""
     if index == 0 or not any(
         builder.has_joint(names.joints[j]) for j in range(mjcf.m.njnt) if int(mjcf.m.jnt_bodyid[j]) == index
@@ -80,7 +80,7 @@ def _carrying(mjcf: Compiled, names: Names, builder: ModelBuilder, index: int, w
         raise _Missing(f"{what} of a body without a joint is not told apart from that of the body that carries it")
 
 
-def _joint(mjcf: Compiled, names: Names, builder: ModelBuilder, kind: str, stated: Any) -> str:
+def _joint(mjcf: CompiledMjcf, names: Names, builder: ModelBuilder, kind: str, stated: Any) -> str:
     index = _index(mjcf, "joint", stated)
     name = names.joints[index]
     if not builder.has_joint(name):
@@ -91,7 +91,7 @@ def _joint(mjcf: Compiled, names: Names, builder: ModelBuilder, kind: str, state
     return name
 
 
-def _moved(mjcf: Compiled, names: Names, builder: ModelBuilder, kind: str, stated: Any) -> tuple[str, float]:
+def _moved(mjcf: CompiledMjcf, names: Names, builder: ModelBuilder, kind: str, stated: Any) -> tuple[str, float]:
     """The joint of an actuator and its gear."""
     m, index = mjcf.m, _index(mjcf, "actuator", stated)
     if mjcf.mj.mjtTrn(int(m.actuator_trntype[index])).name not in ("mjTRN_JOINT", "mjTRN_JOINTINPARENT"):
@@ -108,7 +108,7 @@ def _moved(mjcf: Compiled, names: Names, builder: ModelBuilder, kind: str, state
     return name, float(m.actuator_gear[index, 0])
 
 
-def _object(mjcf: Compiled, names: Names, kind: Any, stated: Any) -> tuple[str, Pose]:
+def _object(mjcf: CompiledMjcf, names: Names, kind: Any, stated: Any) -> tuple[str, Pose]:
     """The body of a site, geom or body, and where in it its frame is."""
     m = mjcf.m
     if kind in ("body", "xbody"):
@@ -122,7 +122,7 @@ def _object(mjcf: Compiled, names: Names, kind: Any, stated: Any) -> tuple[str, 
     return names.bodies[body], pose(getattr(m, f"{kind}_pos")[index], getattr(m, f"{kind}_quat")[index])
 
 
-def _index(mjcf: Compiled, kind: str, stated: Any) -> int:
+def _index(mjcf: CompiledMjcf, kind: str, stated: Any) -> int:
     if kind == "body" and stated == WORLD:
         return 0
     code = getattr(mjcf.mj.mjtObj, f"mjOBJ_{kind.upper()}")
@@ -132,7 +132,7 @@ def _index(mjcf: Compiled, kind: str, stated: Any) -> int:
     return index
 
 
-def _volume(mjcf: Compiled, site: int) -> Any:
+def _volume(mjcf: CompiledMjcf, site: int) -> Any:
     size = np.array(mjcf.m.site_size[site])
     match mjcf.mj.mjtGeom(int(mjcf.m.site_type[site])).name.removeprefix("mjGEOM_"):
         case "SPHERE":

@@ -21,14 +21,16 @@ from dalembert.spatial import Pose
 from ..ledger import Ledger
 from ..xml import tag_of
 from .closures import tied_frames
-from .compile import Compiled
+from .compile import CompiledMjcf
 from .geometry import fixed_pose, surface_of
 from .tree import Names
 
 PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>; the others concern the solver
 
 
-def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], names: Names, ledger: Ledger) -> None:
+def add_softness(
+    mjcf: CompiledMjcf, builder: ModelBuilder, equalities: list[int], names: Names, ledger: Ledger
+) -> None:
     """Read everything that `Contact(model="mujoco")` takes from the file."""
     m = mjcf.m
     builder.soften(
@@ -43,14 +45,14 @@ def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], n
     )
 
 
-def height_maps(mjcf: Compiled, names: Names) -> tuple[HeightMap, ...]:
+def height_maps(mjcf: CompiledMjcf, names: Names) -> tuple[HeightMap, ...]:
     """The height fields that do not move."""
     m, mj = mjcf.m, mjcf.mj
     fields = [i for i in range(m.ngeom) if int(m.geom_type[i]) == int(mj.mjtGeom.mjGEOM_HFIELD)]
     return tuple(_height_map(mjcf, i, names, X) for i in fields if (X := fixed_pose(mjcf, i)) is not None)
 
 
-def _height_map(mjcf: Compiled, geom: int, names: Names, X: Pose) -> HeightMap:
+def _height_map(mjcf: CompiledMjcf, geom: int, names: Names, X: Pose) -> HeightMap:
     m = mjcf.m
     field, body = int(m.geom_dataid[geom]), int(m.geom_bodyid[geom])
     rows, columns, start = int(m.hfield_nrow[field]), int(m.hfield_ncol[field]), int(m.hfield_adr[field])
@@ -68,7 +70,7 @@ def _height_map(mjcf: Compiled, geom: int, names: Names, X: Pose) -> HeightMap:
     )
 
 
-def _option(mjcf: Compiled, ledger: Ledger) -> MujocoOption:
+def _option(mjcf: CompiledMjcf, ledger: Ledger) -> MujocoOption:
     m, mj = mjcf.m, mjcf.mj
     opt = m.opt
     off = mjcf.disabled("CONSTRAINT")
@@ -102,7 +104,7 @@ def _option(mjcf: Compiled, ledger: Ledger) -> MujocoOption:
     return option
 
 
-def _unused(mjcf: Compiled, ledger: Ledger) -> None:
+def _unused(mjcf: CompiledMjcf, ledger: Ledger) -> None:
     """Settings of the solver that are not used."""
     m, mj = mjcf.m, mjcf.mj
     where, flags = mjcf.source.first("option"), int(m.opt.enableflags)
@@ -131,7 +133,7 @@ def _numbers(x: Any) -> tuple[float, ...]:
     return tuple(float(each) for each in np.asarray(x).ravel())
 
 
-def _joint(mjcf: Compiled, index: int, name: str) -> MujocoJoint:
+def _joint(mjcf: CompiledMjcf, index: int, name: str) -> MujocoJoint:
     m, mj = mjcf.m, mjcf.mj
     dof, ball = int(m.jnt_dofadr[index]), int(m.jnt_type[index]) == int(mj.mjtJoint.mjJNT_BALL)
     count = {int(mj.mjtJoint.mjJNT_FREE): 7, int(mj.mjtJoint.mjJNT_BALL): 4}.get(int(m.jnt_type[index]), 1)
@@ -146,7 +148,7 @@ def _joint(mjcf: Compiled, index: int, name: str) -> MujocoJoint:
     )
 
 
-def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None:
+def read_tendon(mjcf: CompiledMjcf, index: int, names: Names) -> MujocoTendon | None:
     """A sum of coordinates, or straight lines between sites; None if it winds about geoms or goes over pulleys."""
     m = mjcf.m
     if (course := tendon_course(mjcf, index)) is None:
@@ -171,7 +173,7 @@ def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None
     )
 
 
-def tendon_course(mjcf: Compiled, index: int) -> tuple[list[tuple[int, float]], list[int]] | None:
+def tendon_course(mjcf: CompiledMjcf, index: int) -> tuple[list[tuple[int, float]], list[int]] | None:
     """Joints with factors, of a tendon that is a sum of coordinates, or the sites that it goes straight between.
 
     None if it winds about geoms or goes over pulleys.
@@ -184,12 +186,12 @@ def tendon_course(mjcf: Compiled, index: int) -> tuple[list[tuple[int, float]], 
     return ([], objects) if kinds == {int(mj.mjtWrap.mjWRAP_SITE)} else None
 
 
-def tendon_name(mjcf: Compiled, index: int) -> str:
+def tendon_name(mjcf: CompiledMjcf, index: int) -> str:
     """Its name, or its number."""
     return mjcf.name("tendon", index) or f"tendon{index}"
 
 
-def _equality(mjcf: Compiled, index: int, names: Names) -> MujocoEquality | None:
+def _equality(mjcf: CompiledMjcf, index: int, names: Names) -> MujocoEquality | None:
     m, mj = mjcf.m, mjcf.mj
     kind = mj.mjtEq(int(m.eq_type[index])).name.removeprefix("mjEQ_").lower()
     if kind not in ("connect", "weld", "joint", "tendon"):
@@ -208,7 +210,7 @@ def _equality(mjcf: Compiled, index: int, names: Names) -> MujocoEquality | None
     return MujocoEquality(name, kind, a, b, soft, X_a, X_b, torque_scale=scale)
 
 
-def _pair(mjcf: Compiled, index: int) -> MujocoPair:
+def _pair(mjcf: CompiledMjcf, index: int) -> MujocoPair:
     m = mjcf.m
     a, b = (mjcf.name("geom", int(ids[index])) for ids in (m.pair_geom1, m.pair_geom2))
     first, second = _numbers(m.pair_solreffriction[index])

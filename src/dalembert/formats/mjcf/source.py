@@ -58,7 +58,7 @@ _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\(\w*\))?(?:\s|$)
 
 
 @dataclass
-class Source:
+class MjcfSource:
     """An MJCF file ready for the compiler: line n of `text` holds the element `places[n - 1]`."""
 
     document: Document
@@ -91,12 +91,12 @@ class Source:
         return document.where(element)
 
 
-def read_source(source: str | bytes | os.PathLike[str], ledger: Ledger, above: Iterable[Path] = ()) -> Source:
+def read_source(source: str | bytes | os.PathLike[str], ledger: Ledger, above: Iterable[Path] = ()) -> MjcfSource:
     """Parse an MJCF file or text with everything it includes; see the module. above: files not to include again."""
     document = parse(source, max_depth=MAX_DEPTH)
     check_root(document)
     named = document.label not in ("<string>", "<bytes>")
-    read = Source(document, Path(document.label).parent if named else None)
+    read = MjcfSource(document, Path(document.label).parent if named else None)
     read.included.update(above)
     if named:
         read.included.add(Path(document.label).resolve())
@@ -118,7 +118,7 @@ def check_root(document: Document) -> None:
         )
 
 
-def _write(source: Source, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
+def _write(source: MjcfSource, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
     """Append the element and its children, one tag per line."""
     tag = tag_of(element)
     if depth > MAX_DEPTH:
@@ -160,7 +160,7 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
     source.places.append((document, element))
 
 
-def _include(source: Source, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
+def _include(source: MjcfSource, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
     """Replace <include> by the children of the included file."""
     path = _inside(source, document, element)
     _refuse_again(source, document, element, path)
@@ -175,12 +175,12 @@ def _include(source: Source, document: Document, element: Element, depth: int, l
         _write(source, part, child, depth + 1, ledger)
 
 
-def _refuse_again(source: Source, document: Document, element: Element, path: Path) -> None:
+def _refuse_again(source: MjcfSource, document: Document, element: Element, path: Path) -> None:
     if path.resolve() in source.included:
         raise document.error(element, f"'{path}' is included twice, or includes itself; include it once")
 
 
-def _inside(source: Source, document: Document, element: Element) -> Path:
+def _inside(source: MjcfSource, document: Document, element: Element) -> Path:
     """The file that an element names: as in MuJoCo, beside the main file or beside the file that names it; no other."""
     stated = document.text(element, "file").strip()
     home = source.folder or Path()
@@ -235,7 +235,7 @@ def _count(document: Document, element: Element) -> int:
         raise document.error(element, f"count: '{count[:60]}' is not a whole number") from None
 
 
-def _refuse_sizes(source: Source) -> None:
+def _refuse_sizes(source: MjcfSource) -> None:
     """Raise at sizes for which MuJoCo would allocate huge arrays."""
     for document, element in source.elements:
         product = 1.0

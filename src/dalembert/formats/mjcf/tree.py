@@ -13,8 +13,8 @@ from dalembert.spatial import Inertia, Pose
 
 from ..diagnosis import report_inertia
 from ..ledger import Ledger
-from .compile import Compiled, pose
-from .joints import Joint, read_joint
+from .compile import CompiledMjcf, pose
+from .joints import MjcfJoint, read_joint
 
 Mimics = dict[int, tuple[int, float, float]]  # follower → leader, ratio, offset
 
@@ -36,7 +36,7 @@ class Names:
         return name
 
 
-def name_all(mjcf: Compiled, ledger: Ledger) -> Names:
+def name_all(mjcf: CompiledMjcf, ledger: Ledger) -> Names:
     """The names in the file, and invented ones for unnamed bodies and joints."""
     m = mjcf.m
     bodies = [WORLD, *(mjcf.name("body", i) for i in range(1, m.nbody))]
@@ -61,11 +61,11 @@ def name_all(mjcf: Compiled, ledger: Ledger) -> Names:
 
 
 def add_bodies(
-    mjcf: Compiled, builder: ModelBuilder, names: Names, mimics: Mimics, base: str | None, ledger: Ledger
+    mjcf: CompiledMjcf, builder: ModelBuilder, names: Names, mimics: Mimics, base: str | None, ledger: Ledger
 ) -> None:
     """Add every body, depth first as MuJoCo numbers them."""
     m = mjcf.m
-    joints: list[list[Joint]] = [[] for _ in range(m.nbody)]
+    joints: list[list[MjcfJoint]] = [[] for _ in range(m.nbody)]
     for j in range(m.njnt):
         joints[m.jnt_bodyid[j]].append(read_joint(mjcf, j, names.joints[j], ledger))
     places = [pose(m.body_pos[i], m.body_quat[i]) for i in range(m.nbody)]
@@ -80,7 +80,7 @@ def add_bodies(
             raise DalembertError(f"{mjcf.where('body', i)}: {error}") from None
 
 
-def _needs_world(mjcf: Compiled, joints: list[list[Joint]]) -> bool:
+def _needs_world(mjcf: CompiledMjcf, joints: list[list[MjcfJoint]]) -> bool:
     """Whether anything is fixed in the world, or the world has other children than one base."""
     m = mjcf.m
     roots = np.flatnonzero(m.body_parentid[1:] == 0) + 1
@@ -96,7 +96,7 @@ def _held(name: str, names: Names) -> str:
     return name
 
 
-def _set_base(mjcf: Compiled, names: Names, joints: list[list[Joint]], base: str, ledger: Ledger) -> None:
+def _set_base(mjcf: CompiledMjcf, names: Names, joints: list[list[MjcfJoint]], base: str, ledger: Ledger) -> None:
     """Let the only body on the world float, or fix it, as `base` says."""
     m = mjcf.m
     roots = [i for i in range(1, m.nbody) if m.body_parentid[i] == 0 and m.body_mocapid[i] < 0]
@@ -112,7 +112,7 @@ def _set_base(mjcf: Compiled, names: Names, joints: list[list[Joint]], base: str
     if base == "free" and len(roots) == 1 and (floating or not joints[roots[0]]):
         if not floating:
             name = _held(f"{names.bodies[roots[0]]}_joint", names)
-            joints[roots[0]].append(Joint(-1, name, "free", Pose.identity(), Pose.identity(), {}))
+            joints[roots[0]].append(MjcfJoint(-1, name, "free", Pose.identity(), Pose.identity(), {}))
             what = f"base='free' and body '{names.bodies[roots[0]]}' is fixed in the file"
             ledger.info(where, what, f"floats by the joint '{name}'")
         return
@@ -125,12 +125,12 @@ def _set_base(mjcf: Compiled, names: Names, joints: list[list[Joint]], base: str
 
 
 def _add_body(
-    mjcf: Compiled,
+    mjcf: CompiledMjcf,
     builder: ModelBuilder,
     names: Names,
     mimics: Mimics,
     index: int,
-    joints: list[Joint],
+    joints: list[MjcfJoint],
     place: Pose,
     ledger: Ledger,
 ) -> None:
@@ -168,7 +168,7 @@ def _add_body(
         builder.add_body(name, parent=parent, joint_name=_held(name, names), placement=carry, inertia_object=inertia)
 
 
-def _log_start(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> None:
+def _log_start(mjcf: CompiledMjcf, index: int, name: str, ledger: Ledger) -> None:
     """Log the initial pose of a floating body: it is a state, not a property of the robot."""
     numbers = [*mjcf.m.body_pos[index], *mjcf.m.body_quat[index]]
     start = ", ".join(f"{x:.6g}" for x in numbers)
@@ -179,7 +179,7 @@ def _log_start(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> None:
     )
 
 
-def _inertia(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Inertia:
+def _inertia(mjcf: CompiledMjcf, index: int, name: str, ledger: Ledger) -> Inertia:
     """The inertia in the body's frame; MuJoCo has diagonalised it about the centre of mass."""
     m = mjcf.m
     X = pose(m.body_ipos[index], m.body_iquat[index])
@@ -188,7 +188,7 @@ def _inertia(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Inertia:
     return I_com.transform(X)
 
 
-def add_sites(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_sites(mjcf: CompiledMjcf, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """Sites become frames."""
     m = mjcf.m
     for i in range(m.nsite):

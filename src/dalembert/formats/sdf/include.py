@@ -10,7 +10,7 @@ from pathlib import Path
 from lxml import etree
 
 from ..xml import children, parse, tag_of
-from .source import Element, Source, content, version_of
+from .source import Element, SdfFile, content, version_of
 
 MOST = 200  # included files of one robot; a bomb of includes would have more
 FOLDERS = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
@@ -25,7 +25,7 @@ class Includes:
     count: int = 0
 
 
-def included(source: Source, element: Element, includes: Includes) -> tuple[Source, Element]:
+def included(source: SdfFile, element: Element, includes: Includes) -> tuple[SdfFile, Element]:
     """The file an <include> names, and the one <model> in it."""
     source.report(element, tags=IN_INCLUDE, attributes={"merge"}, idle={"plugin"}, why="not used: it is a plugin")
     uri = source.word(element, "uri")
@@ -52,7 +52,7 @@ def included(source: Source, element: Element, includes: Includes) -> tuple[Sour
     return inner, models[0]
 
 
-def locate(source: Source, uri: str) -> Path | None:
+def locate(source: SdfFile, uri: str) -> Path | None:
     """The local file or folder a URI names, or None: never an address in a network."""
     scheme = next((scheme for scheme in SCHEMES if uri.startswith(scheme)), "")
     if scheme:
@@ -72,7 +72,7 @@ def locate(source: Source, uri: str) -> Path | None:
     return None
 
 
-def _folders(source: Source) -> Iterator[Path]:
+def _folders(source: SdfFile) -> Iterator[Path]:
     """Where model:// is looked for: beside the file, beside its folder, then where the simulator's variables say."""
     if source.folder is not None:
         yield from (source.folder, *list(source.folder.parents)[:3])
@@ -80,7 +80,7 @@ def _folders(source: Source) -> Iterator[Path]:
         yield from (Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part)
 
 
-def _not_found(source: Source, uri: str) -> str:
+def _not_found(source: SdfFile, uri: str) -> str:
     if "://" in uri and not uri.startswith(("file://", *SCHEMES)):
         return f"'{uri}' is on the network, and nothing is downloaded; download the model and give its path"
     if source.folder is None and not uri.startswith(SCHEMES):
@@ -89,7 +89,7 @@ def _not_found(source: Source, uri: str) -> str:
     return f"'{uri}' does not exist; put it {known}" if uri.startswith(SCHEMES) else f"'{uri}' does not exist; check it"
 
 
-def _model_file(source: Source, element: Element, path: Path) -> Path:
+def _model_file(source: SdfFile, element: Element, path: Path) -> Path:
     """The SDF file itself; of a folder, the one its model.config names for the newest version, else model.sdf."""
     if not path.is_dir():
         return path

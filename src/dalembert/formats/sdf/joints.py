@@ -14,11 +14,11 @@ from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
 from ..ledger import Ledger
-from ..robot import FileJoint, Mimic
-from ..tree import Step
+from ..robot import FileJoint, FileMimic
+from ..tree import TreeStep
 from ..xml import children, tag_of
-from .scope import MODEL_FRAME, Scope, end
-from .source import Element, Source
+from .scope import MODEL_FRAME, SdfScope, end
+from .source import Element, SdfFile
 
 # SDF type -> joint kind of the model, and how many axes it has.
 KINDS = {
@@ -45,7 +45,7 @@ ENGINE = "not used: it concerns the simulator"
 ZERO_AXIS = 1e-9
 
 
-def read_joint(scope: Scope, short_name: str, X_WS: Pose) -> FileJoint:
+def read_joint(scope: SdfScope, short_name: str, X_WS: Pose) -> FileJoint:
     """Read one <joint> of a scope that lies at X_WS in the world."""
     source, element = scope.source, scope.joints[short_name].element
     name, stated = scope.prefix + short_name, source.document.text(element, "type").strip()
@@ -75,7 +75,7 @@ def read_joint(scope: Scope, short_name: str, X_WS: Pose) -> FileJoint:
     return FileJoint(name, kind, parent, child, fields, where, X, directions, mimic, _loop(source, element), gear)
 
 
-def _axis(scope: Scope, joint: Element, X_WS: Pose, X_WJ: Pose, axis: Element | None, tag: str) -> np.ndarray:
+def _axis(scope: SdfScope, joint: Element, X_WS: Pose, X_WJ: Pose, axis: Element | None, tag: str) -> np.ndarray:
     """An axis as a unit vector in the world, in the layout of the file."""
     source = scope.source
     xyz = None if axis is None else source.child(axis, "xyz")
@@ -99,7 +99,7 @@ def _axis(scope: Scope, joint: Element, X_WS: Pose, X_WJ: Pose, axis: Element | 
     return _expressed_in(scope, X_WS, X_WJ, axis, xyz).R @ (direction / length)
 
 
-def _expressed_in(scope: Scope, X_WS: Pose, X_WJ: Pose, axis: Element, xyz: Element | None) -> Pose:
+def _expressed_in(scope: SdfScope, X_WS: Pose, X_WJ: Pose, axis: Element, xyz: Element | None) -> Pose:
     """The frame in whose axes <xyz> is written: the joint's; in SDF 1.4 the model's; or the one that is stated."""
     source = scope.source
     stated = (xyz.get("expressed_in") or "").strip() if xyz is not None else ""
@@ -113,7 +113,7 @@ def _expressed_in(scope: Scope, X_WS: Pose, X_WJ: Pose, axis: Element, xyz: Elem
     return X_WS if source.version == (1, 4) or source.flag(axis, "use_parent_model_frame") else X_WJ
 
 
-def _fields(source: Source, kind: str, axes: list[Element | None]) -> dict[str, Any]:
+def _fields(source: SdfFile, kind: str, axes: list[Element | None]) -> dict[str, Any]:
     """Limits and dynamics, one number for each axis."""
     rows = [_effects(source, kind, axis) for axis in axes if axis is not None]
     if kind == "gearbox" or not rows:
@@ -128,7 +128,7 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def _effects(source: Source, kind: str, axis: Element) -> dict[str, float]:
+def _effects(source: SdfFile, kind: str, axis: Element) -> dict[str, float]:
     row = dict(DEFAULTS)
     dynamics = source.child(axis, "dynamics")
     if dynamics is not None:
@@ -154,7 +154,7 @@ def _effects(source: Source, kind: str, axis: Element) -> dict[str, float]:
     return row
 
 
-def _range(source: Source, limit: Element, kind: str) -> dict[str, float]:
+def _range(source: SdfFile, limit: Element, kind: str) -> dict[str, float]:
     lower, upper = source.limit(limit, "lower"), source.limit(limit, "upper")
     if kind == "continuous" and (lower is not None or upper is not None):
         source.ledger.info(source.where(limit), "a continuous joint with limits", "position limits not used")
@@ -164,7 +164,7 @@ def _range(source: Source, limit: Element, kind: str) -> dict[str, float]:
     return {"lower": -math.inf if lower is None else lower, "upper": math.inf if upper is None else upper}
 
 
-def _report_idle(source: Source, axes: list[Element | None], stated: str, count: int) -> None:
+def _report_idle(source: SdfFile, axes: list[Element | None], stated: str, count: int) -> None:
     """Axes that the type of the joint does not use."""
     for axis in axes[count:]:
         if axis is None:
@@ -182,7 +182,7 @@ def _report_idle(source: Source, axes: list[Element | None], stated: str, count:
             source.ledger.warning(source.where(mimic), f"<mimic> on a {stated} joint", "independent")
 
 
-def _pitch(source: Source, joint: Element) -> float:
+def _pitch(source: SdfFile, joint: Element) -> float:
     """Advance along the axis [m/rad].
 
     <screw_thread_pitch> is m per turn of a right-handed thread, the older <thread_pitch> rad/m of a left-handed one.
@@ -207,7 +207,7 @@ def _pitch(source: Source, joint: Element) -> float:
     return -1.0 / turns
 
 
-def _gear(scope: Scope, joint: Element) -> tuple[str, float]:
+def _gear(scope: SdfScope, joint: Element) -> tuple[str, float]:
     source = scope.source
     name = source.word(joint, "gearbox_reference_body")
     if name is None:
@@ -217,7 +217,7 @@ def _gear(scope: Scope, joint: Element) -> tuple[str, float]:
     return scope.link(name, source.where(joint)), source.number(joint, "gearbox_ratio", 1.0)
 
 
-def _mimic(scope: Scope, axis: Element | None) -> Mimic | None:
+def _mimic(scope: SdfScope, axis: Element | None) -> FileMimic | None:
     """<mimic joint axis> with multiplier, offset, reference: q = multiplier · (q(leader) - reference) + offset."""
     source = scope.source
     element = None if axis is None else source.child(axis, "mimic")
@@ -232,10 +232,10 @@ def _mimic(scope: Scope, axis: Element | None) -> Mimic | None:
         source.number(element, tag, default)
         for tag, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
     )
-    return Mimic(scope.prefix + leader, multiplier, offset - multiplier * reference, source.where(element))
+    return FileMimic(scope.prefix + leader, multiplier, offset - multiplier * reference, source.where(element))
 
 
-def _loop(source: Source, joint: Element) -> bool:
+def _loop(source: SdfFile, joint: Element) -> bool:
     """Whether <physics> says that this joint closes a loop; all else in it is for physics engines."""
     physics = source.child(joint, "physics")
     if physics is None:
@@ -248,7 +248,9 @@ HINGES = ("revolute", "continuous")
 PARALLEL = 1e-3  # sine of the angle by which the axis of a gearbox may miss that of the hinge: files round to 4 digits
 
 
-def geared(gears: Iterable[FileJoint], steps: list[Step], groups: Mapping[str, str], ledger: Ledger) -> list[Step]:
+def geared(
+    gears: Iterable[FileJoint], steps: list[TreeStep], groups: Mapping[str, str], ledger: Ledger
+) -> list[TreeStep]:
     """The steps with a mimic for each gearbox: θ2 = -ratio · θ1, angles of child and parent in the reference body."""
     joints = {step.joint.name: step.joint for step in steps}
     for gear in gears:
@@ -269,7 +271,7 @@ def geared(gears: Iterable[FileJoint], steps: list[Step], groups: Mapping[str, s
         if driven.mimic is not None:
             ledger.warning(gear.where, what, "not used: both of its hinges already follow other joints")
             continue
-        joints[driven.name] = replace(driven, mimic=Mimic(driver.name, law, 0.0, gear.where))
+        joints[driven.name] = replace(driven, mimic=FileMimic(driver.name, law, 0.0, gear.where))
         action = f"kept as a mimic: q('{driven.name}') = {law:g}·q('{driver.name}')"
         ledger.info(gear.where, what, action)
     return [replace(step, joint=joints[step.joint.name]) for step in steps]

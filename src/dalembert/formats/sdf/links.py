@@ -9,9 +9,9 @@ from dalembert.spatial import Inertia, Pose
 from ..diagnosis import report_inertia
 from ..robot import FileLink, FileShape
 from ..xml import children, tag_of
-from .scope import Scope
+from .scope import SdfScope
 from .shapes import inertia_of, read_shapes
-from .source import Element, Source
+from .source import Element, SdfFile
 
 KNOWN = {"pose", "inertial", "visual", "collision", "gravity", "velocity_decay", "kinematic", "must_be_base_link"}
 IDLE = {
@@ -22,7 +22,7 @@ NOT_USED = "not used: it carries no dynamics of the robot"
 MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
 
 
-def read_link(scope: Scope, element: Element, X: Pose) -> FileLink:
+def read_link(scope: SdfScope, element: Element, X: Pose) -> FileLink:
     """Read one <link>, at X in the world."""
     source = scope.source
     source.report(element, tags=KNOWN, attributes={"name"}, idle=IDLE, why=NOT_USED)
@@ -39,7 +39,7 @@ def read_link(scope: Scope, element: Element, X: Pose) -> FileLink:
     return FileLink(name, inertia, source.where(element), X, shapes, weightless)
 
 
-def _assumed(scope: Scope, element: Element) -> Inertia:
+def _assumed(scope: SdfScope, element: Element) -> Inertia:
     if not scope.static:
         what = "no <inertial>"
         scope.source.ledger.warning(
@@ -50,7 +50,7 @@ def _assumed(scope: Scope, element: Element) -> Inertia:
     return Inertia(1.0, np.zeros(3), np.eye(3))
 
 
-def _report_forces(source: Source, element: Element) -> None:
+def _report_forces(source: SdfFile, element: Element) -> None:
     """Physics of links that the model has no words for."""
     for tag in ("kinematic", "must_be_base_link"):
         if source.flag(element, tag):
@@ -60,7 +60,7 @@ def _report_forces(source: Source, element: Element) -> None:
         source.ledger.warning(source.where(decay), "the link is damped by <velocity_decay>", "not used")
 
 
-def _inertia(source: Source, link: Element, name: str, inertial: Element, shapes: list[FileShape]) -> Inertia:
+def _inertia(source: SdfFile, link: Element, name: str, inertial: Element, shapes: list[FileShape]) -> Inertia:
     """<inertial>: the inertia in the link's frame."""
     known = {"pose", "mass", "inertia", "density", "fluid_added_mass", "auto_inertia_params"}
     source.report(inertial, tags=known, attributes={"auto"})
@@ -83,13 +83,13 @@ def _inertia(source: Source, link: Element, name: str, inertial: Element, shapes
     return at_com.transform(X)
 
 
-def _mass(source: Source, inertial: Element) -> float:
+def _mass(source: SdfFile, inertial: Element) -> float:
     if source.child(inertial, "mass") is None:
         source.ledger.count(source.where(inertial), "no <mass> in <inertial>", "taken as 1 kg, the default of SDF")
     return source.number(inertial, "mass", 1.0)
 
 
-def _tensor(source: Source, inertial: Element) -> np.ndarray:
+def _tensor(source: SdfFile, inertial: Element) -> np.ndarray:
     """The inertia (3, 3) about the centre of mass, in the axes of the <pose> of <inertial>."""
     element = source.child(inertial, "inertia")
     if element is None:

@@ -21,8 +21,8 @@ from ..xml import Document, children, is_xml, parse, tag_of
 from .include import Includes
 from .joints import geared, read_joint
 from .links import read_link
-from .scope import SEPARATOR, Scope, read_world
-from .source import Element, Source, version_of
+from .scope import SEPARATOR, SdfScope, read_world
+from .source import Element, SdfFile, version_of
 
 FOREIGN = {"mujoco": " (this is MJCF)", "robot": " (this is URDF)", "html": " (this is a web page)"}
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²] of a model outside any world
@@ -58,7 +58,7 @@ def read_sdf(
     _check_root(document)
     folder = None if document.label.startswith("<") else Path(document.label).resolve().parent
     chain = () if folder is None else (Path(document.label).resolve(),)
-    file = Source(document, version_of(document, ledger), folder, ledger, chain)
+    file = SdfFile(document, version_of(document, ledger), folder, ledger, chain)
     scope, X, gravity, name = _chosen(file, model)
     result = _model(name, scope, X, gravity, base, mimic)
     ledger.take(scope.source.ledger)
@@ -83,7 +83,7 @@ def _check_root(document: Document) -> None:
         raise document.error(document.root, f"the root element is <{tag}>{kind}, expected <sdf>; give an SDF file")
 
 
-def _chosen(file: Source, name: str | None) -> tuple[Scope, Pose, Any, str]:
+def _chosen(file: SdfFile, name: str | None) -> tuple[SdfScope, Pose, Any, str]:
     """The model to be read, its pose in the world, gravity, and its name."""
     root = file.document.root
     file.report(root, tags={"world", "model", "include"}, attributes={"version"}, idle={"light", "actor"}, why=SCENERY)
@@ -96,7 +96,7 @@ def _chosen(file: Source, name: str | None) -> tuple[Scope, Pose, Any, str]:
     return top.models[chosen], top.pose(chosen, file.where(top.element)), gravity, chosen
 
 
-def _pick(top: Scope, name: str | None) -> str:
+def _pick(top: SdfScope, name: str | None) -> str:
     """Which model is meant: the one named, the only one, or the only one that is not static."""
     where = top.source.where(top.element)
     if name is not None:
@@ -118,7 +118,7 @@ def _pick(top: Scope, name: str | None) -> str:
     return candidates[0]
 
 
-def _gravity(file: Source, world: Element) -> Any:
+def _gravity(file: SdfFile, world: Element) -> Any:
     """Gravity of a world (3,) [m/s²]; before SDF 1.5 it stood in <physics>."""
     file.report(world, tags={*IN_WORLD, "wind"}, attributes={"name"}, idle=IDLE_IN_WORLD, why=SCENERY)
     wind = file.child(world, "wind")
@@ -133,7 +133,7 @@ def _gravity(file: Source, world: Element) -> Any:
     return GRAVITY_OF_WORLDS
 
 
-def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mimic: str) -> Model:
+def _model(name: str, scope: SdfScope, X: Pose, gravity: Any, base: str | None, mimic: str) -> Model:
     """Build the chosen model from its scopes."""
     ledger, where = scope.source.ledger, scope.source.where(scope.element)
     links: dict[str, FileLink] = {}
@@ -166,14 +166,14 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     return robot.model()
 
 
-def _placed(scope: Scope, X: Pose) -> Iterator[tuple[Scope, Pose]]:
+def _placed(scope: SdfScope, X: Pose) -> Iterator[tuple[SdfScope, Pose]]:
     """A scope and those inside it, each with its pose in the world."""
     yield scope, X
     for name, inside in scope.models.items():
         yield from _placed(inside, X @ scope.pose(name, inside.source.where(inside.element)))
 
 
-def _add_frames(robot: FileRobot, scope: Scope, X_WS: Pose) -> None:
+def _add_frames(robot: FileRobot, scope: SdfScope, X_WS: Pose) -> None:
     for name, frame in scope.frames.items():
         if frame.kind != "frame" or SEPARATOR in name:
             continue

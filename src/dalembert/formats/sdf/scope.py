@@ -11,7 +11,7 @@ from dalembert.spatial import Pose
 from ..ledger import Ledger
 from ..xml import children, tag_of
 from .include import Includes, included
-from .source import Element, Source
+from .source import Element, SdfFile
 
 MODEL_FRAME = "__model__"  # SDF's name for the frame of a model
 SEPARATOR = "::"
@@ -37,15 +37,15 @@ class Entity:
     pose: Pose
     base: str
     attached: str
-    scope: Scope | None = None
+    scope: SdfScope | None = None
     alias: str = ""
 
 
 @dataclass(eq=False)
-class Scope:
+class SdfScope:
     """A <world> or <model>; `prefix` precedes its names in the robot."""
 
-    source: Source
+    source: SdfFile
     element: Element
     prefix: str = ""
     static: bool = False
@@ -54,7 +54,7 @@ class Scope:
     frames: dict[str, Entity] = field(default_factory=dict)  # everything that has a pose
     links: dict[str, Element] = field(default_factory=dict)
     joints: dict[str, Entity] = field(default_factory=dict)  # apart: before SDF 1.7 a link may have the same name
-    models: dict[str, Scope] = field(default_factory=dict)
+    models: dict[str, SdfScope] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)  # those computed already, in this scope's frame
     carriers: dict[str, str] = field(default_factory=dict)  # frame → the link it moves with, as far as known
     followed: set[str] = field(default_factory=set)  # frames on the way to their link
@@ -108,7 +108,7 @@ class Scope:
             return entity
         raise DalembertError(f"{unknown('frame', name, self.names(), where)}; expected a link, joint, frame or model")
 
-    def _inside(self, name: str) -> tuple[Entity, Scope, str] | None:
+    def _inside(self, name: str) -> tuple[Entity, SdfScope, str] | None:
         """For a name like "arm::hand": the model here, the scope to look in, and the name there."""
         head, separator, inner_name = name.partition(SEPARATOR)
         model = self.frames.get(head) if separator else None
@@ -122,8 +122,8 @@ class Scope:
 
     def link(self, name: str, where: str) -> str:
         """The link, as named from the robot, that a named frame moves with; or "world"."""
-        scope: Scope = self
-        passed: list[tuple[Scope, str]] = []
+        scope: SdfScope = self
+        passed: list[tuple[SdfScope, str]] = []
         while not isinstance(carrier := scope._step(name, where), str):
             if name in scope.followed:
                 raise DalembertError(f"{where}: '{name}' is attached to itself, through other frames; name a link")
@@ -135,7 +135,7 @@ class Scope:
             each.carriers[step] = carrier
         return carrier
 
-    def _step(self, name: str, where: str) -> str | tuple[Scope, str]:
+    def _step(self, name: str, where: str) -> str | tuple[SdfScope, str]:
         """The link that carries a frame if it is known here, else the scope and name to look up next."""
         if name == WORLD:
             return WORLD
@@ -164,25 +164,25 @@ class Scope:
         raise self.source.error(self.element, "the model has no <link>; add one")
 
 
-def read_model(source: Source, element: Element, includes: Includes, prefix: str = "") -> Scope:
+def read_model(source: SdfFile, element: Element, includes: Includes, prefix: str = "") -> SdfScope:
     """A <model> with all models inside it."""
     known = {"name", "canonical_link", "placement_frame"}
     source.report(element, tags=IN_MODEL, attributes=known, idle=IDLE_IN_MODEL, why=NOT_USED)
-    scope = Scope(source, element, prefix, source.flag(element, "static"))
+    scope = SdfScope(source, element, prefix, source.flag(element, "static"))
     scope.canonical = (element.get("canonical_link") or "").strip()
     scope.placement_frame = (element.get("placement_frame") or "").strip()
     _fill(scope, includes)
     return scope
 
 
-def read_world(source: Source, element: Element, includes: Includes) -> Scope:
+def read_world(source: SdfFile, element: Element, includes: Includes) -> SdfScope:
     """A <world>: its models and frames."""
-    scope = Scope(source, element, is_world=True)
+    scope = SdfScope(source, element, is_world=True)
     _fill(scope, includes)
     return scope
 
 
-def _fill(scope: Scope, includes: Includes) -> None:
+def _fill(scope: SdfScope, includes: Includes) -> None:
     for element in children(scope.element):
         tag = tag_of(element)
         if tag == "link" and element.get("name") == WORLD and scope.source.version < (1, 7) and not len(element):
@@ -197,7 +197,7 @@ def _fill(scope: Scope, includes: Includes) -> None:
             _add_model(scope, source, inside, element, includes)
 
 
-def _entity(scope: Scope, element: Element, tag: str) -> Entity:
+def _entity(scope: SdfScope, element: Element, tag: str) -> Entity:
     source = scope.source
     name = source.document.text(element, "name")
     pose, base = source.pose(element)
@@ -218,7 +218,7 @@ def _entity(scope: Scope, element: Element, tag: str) -> Entity:
     return Entity(tag, name, element, pose, base or attached, attached)
 
 
-def end(source: Source, joint: Element, tag: str) -> str:
+def end(source: SdfFile, joint: Element, tag: str) -> str:
     """The name in <parent> or <child>."""
     element = source.child(joint, tag)
     if element is None:
@@ -226,7 +226,7 @@ def end(source: Source, joint: Element, tag: str) -> str:
     return source.text(element)
 
 
-def _add(scope: Scope, entity: Entity) -> None:
+def _add(scope: SdfScope, entity: Entity) -> None:
     name, source = entity.name, scope.source
     if name == WORLD or (name.startswith("__") and name.endswith("__")):
         cure = "remove it or give it another one" if name == WORLD else "give it another one"
@@ -240,12 +240,12 @@ def _add(scope: Scope, entity: Entity) -> None:
         scope.frames[name] = entity
 
 
-def _taken(source: Source, old: Entity, new: Entity) -> DalembertError:
+def _taken(source: SdfFile, old: Entity, new: Entity) -> DalembertError:
     line = old.element.sourceline
     return source.error(new.element, f"line {line} has a {old.kind} of the same name; rename one")
 
 
-def _add_model(scope: Scope, source: Source, element: Element, include: Element | None, includes: Includes) -> None:
+def _add_model(scope: SdfScope, source: SdfFile, element: Element, include: Element | None, includes: Includes) -> None:
     """A model inside this scope; an <include> may rename, place and hold it, or merge it with the model around it."""
     if scope.is_world:  # only one of a world's models will be read
         source = replace(source, ledger=Ledger())

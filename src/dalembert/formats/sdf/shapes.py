@@ -14,8 +14,8 @@ from dalembert.spatial import Inertia, Pose
 from ..robot import FileShape
 from ..xml import children, tag_of
 from .include import locate
-from .scope import Scope
-from .source import Element, Source
+from .scope import SdfScope
+from .source import Element, SdfFile
 
 WATER = 1000.0  # [kg/m³] SDF's default density
 IDLE = {
@@ -33,7 +33,7 @@ SURFACE = {
 COLORS = {"script", "shader", "lighting", "emissive", "specular", "pbr", "render_order", "double_sided", "shininess"}
 
 
-def read_shapes(scope: Scope, link: Element) -> list[FileShape]:
+def read_shapes(scope: SdfScope, link: Element) -> list[FileShape]:
     """The <visual> and <collision> shapes of a link, in its frame."""
     shapes = []
     for element in children(link):
@@ -55,7 +55,7 @@ def read_shapes(scope: Scope, link: Element) -> list[FileShape]:
     return shapes
 
 
-def _surface(source: Source, collision: Element) -> Surface | None:
+def _surface(source: SdfFile, collision: Element) -> Surface | None:
     """<surface>: friction, bounce and stiffness of contacts, as far as it states them."""
     surface = source.child(collision, "surface")
     if surface is None:
@@ -75,7 +75,7 @@ def _surface(source: Source, collision: Element) -> Surface | None:
     return Surface(**stated)
 
 
-def _placement(scope: Scope, link: Element, element: Element) -> Pose:
+def _placement(scope: SdfScope, link: Element, element: Element) -> Pose:
     X, base = scope.source.pose(element)
     if not base:
         return X
@@ -83,7 +83,7 @@ def _placement(scope: Scope, link: Element, element: Element) -> Pose:
     return scope.pose(link.get("name") or "", where).inverse() @ scope.pose(base, where) @ X
 
 
-def _shape(source: Source, geometry: Element) -> Shape | None:
+def _shape(source: SdfFile, geometry: Element) -> Shape | None:
     """The shape in <geometry>; None, with a line in the log, for kinds that are not kept."""
     for element in children(geometry):
         kind = tag_of(element)
@@ -115,7 +115,7 @@ SIZES = {
 }
 
 
-def _size(source: Source, element: Element, tag: str, count: int) -> np.ndarray:
+def _size(source: SdfFile, element: Element, tag: str, count: int) -> np.ndarray:
     child = source.child(element, tag)
     if child is None:
         raise source.error(element, f"has no <{tag}>; add it, in m")
@@ -135,7 +135,7 @@ def _primitive(kind: str, sizes: list[np.ndarray]) -> Shape:
     return Capsule(radius, length) if kind == "capsule" else Cone(radius, length)
 
 
-def _mesh(source: Source, element: Element) -> Mesh:
+def _mesh(source: SdfFile, element: Element) -> Mesh:
     uri = source.word(element, "uri")
     if uri is None:
         raise source.error(element, "has no <uri>; name the file of the mesh")
@@ -146,7 +146,7 @@ def _mesh(source: Source, element: Element) -> Mesh:
     return Mesh(uri if path is None else str(path), np.ones(3) if scale is None else source.vector(scale, 3))
 
 
-def _color(source: Source, visual: Element) -> tuple[float, float, float, float] | None:
+def _color(source: SdfFile, visual: Element) -> tuple[float, float, float, float] | None:
     """The <diffuse> colour of a visual, else <ambient>; <transparency> thins it."""
     material = source.child(visual, "material")
     if material is None:
@@ -163,7 +163,7 @@ def _color(source: Source, visual: Element) -> tuple[float, float, float, float]
     return red, green, blue, opacity
 
 
-def inertia_of(source: Source, inertial: Element, shapes: list[FileShape]) -> Inertia:
+def inertia_of(source: SdfFile, inertial: Element, shapes: list[FileShape]) -> Inertia:
     """Inertia in the link's frame of its collision shapes at their densities; scaled to <mass> where that is stated."""
     default = source.number(inertial, "density", WATER)
     total = Inertia.zero()

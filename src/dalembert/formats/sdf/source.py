@@ -35,7 +35,7 @@ HARMLESS = {"name", "visual", "collision", "material", "sensor", "plugin", "geom
 
 
 @dataclass(frozen=True)
-class Source:
+class SdfFile:
     """One SDF file: its document, version, folder (None for text), and the ledger all files of one robot share."""
 
     document: Document

@@ -31,7 +31,7 @@ ROBOT = {"base", "gravity", "xyz", "rpy", "held_by", *MANY}
 
 
 @dataclass(frozen=True)
-class Stated:
+class RobotExtension:
     """<dalembert base gravity xyz rpy held_by …/> of the robot: its base, where that is in the world, and gravity.
 
     held_by: the fixed joint that says where, on a link `world` which is there for other readers; instead of xyz, rpy.
@@ -44,10 +44,10 @@ class Stated:
     held_by: str | None = None
 
 
-def read_stated(document: Document, element: Element | None) -> Stated:
+def read_stated(document: Document, element: Element | None) -> RobotExtension:
     """The attributes of <dalembert> in <robot>, which concern the whole robot."""
     if element is None:
-        return Stated()
+        return RobotExtension()
     base = str(element.get("base", "fixed"))
     if base not in BASES:
         raise unknown("base", base, BASES, document.where(element))
@@ -59,7 +59,7 @@ def read_stated(document: Document, element: Element | None) -> Stated:
     held_by = element.get("held_by")
     if held_by is not None and (element.get("xyz") is not None or element.get("rpy") is not None):
         raise document.error(element, "xyz and rpy beside held_by, whose joint says the same; remove one of them")
-    return Stated(base, placement, gravity, fields, held_by)
+    return RobotExtension(base, placement, gravity, fields, held_by)
 
 
 def read_effects(document: Document, joint: Element, kind: str) -> dict[str, Any]:

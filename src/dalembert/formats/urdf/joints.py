@@ -8,7 +8,7 @@ from typing import Any
 from dalembert.errors import unknown
 
 from ..ledger import Ledger
-from ..robot import FileJoint, Mimic
+from ..robot import FileJoint, FileMimic
 from ..xml import LARGEST, Document, children, tag_of
 from .elements import ANYTHING, FURTHER_LIMITS, Element, origin, report_unknown, single, version_of
 from .extension import read_effects
@@ -189,11 +189,11 @@ def _report_idle(document: Document, joint: Element, kind: str, ledger: Ledger) 
             ledger.count(document.where(child), f"<{tag}> of {kind} joints", "without effect")
 
 
-def _mimic(document: Document, joint: Element, ledger: Ledger) -> Mimic | None:
+def _mimic(document: Document, joint: Element, ledger: Ledger) -> FileMimic | None:
     element = single(document, joint, "mimic", ledger)
     if element is None:
         return None
     known = {"joint", "multiplier", "offset"}
     report_unknown(document, element, ledger, tags=set(), attributes=known, physical=ANYTHING)
     multiplier, offset = document.number(element, "multiplier", 1.0), document.number(element, "offset", 0.0)
-    return Mimic(document.text(element, "joint"), multiplier, offset, document.where(element))
+    return FileMimic(document.text(element, "joint"), multiplier, offset, document.where(element))

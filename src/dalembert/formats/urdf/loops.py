@@ -33,7 +33,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Loop:
+class StatedLoop:
     """A closure as the file states it; `shape` are the arguments of its kind."""
 
     name: str
@@ -81,7 +81,7 @@ def place_of(document: Document, message: str) -> Element:
     return loops[0] if loops else document.root
 
 
-def _loop(document: Document, element: Element) -> Loop:
+def _loop(document: Document, element: Element) -> StatedLoop:
     """<loop name kind a b xyz_a rpy_a xyz_b rpy_b axis axis2 pitch length/>: anything else is an error."""
     vectors, numbers = {"axis", "axis2"}, {"length", "pitch"}
     refuse_unknown(document, element, {"name", "kind", *ENDS} | PLACES | vectors | numbers)
@@ -94,7 +94,7 @@ def _loop(document: Document, element: Element) -> Loop:
         Pose.from_xyz_rpy(document.triple(element, f"xyz_{end}"), document.triple(element, f"rpy_{end}"))
         for end in ENDS
     )
-    return Loop(name, kind, a, b, (X_a, X_b), shape, element)
+    return StatedLoop(name, kind, a, b, (X_a, X_b), shape, element)
 
 
 def _equation(document: Document, element: Element, builder: ModelBuilder, ledger: Ledger) -> None:
@@ -115,7 +115,7 @@ def _dialects(document: Document) -> list[Element]:
     return [child for child in children(document.root) if tag_of(child) in DIALECTS]
 
 
-def _foreign(document: Document, element: Element, ledger: Ledger) -> Loop | None:
+def _foreign(document: Document, element: Element, ledger: Ledger) -> StatedLoop | None:
     """A loop in a dialect of URDF, if its meaning is clear; else a warning and None."""
     where, tag = document.where(element), tag_of(element)
     stated, name = element.get("type", "revolute"), document.text(element, "name")
@@ -141,4 +141,4 @@ def _foreign(document: Document, element: Element, ledger: Ledger) -> Loop | Non
     else:
         places = [origin(document, end, ledger) for end in ends]
     a, b = (document.text(end, "link") for end in ends)
-    return Loop(name, kind, a, b, (places[0], places[1]), shape, element)
+    return StatedLoop(name, kind, a, b, (places[0], places[1]), shape, element)

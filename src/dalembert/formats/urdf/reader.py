@@ -21,10 +21,10 @@ from dalembert.spatial import Inertia, Pose
 
 from ..ledger import Finding, Ledger
 from ..robot import FileJoint, FileLink, FileRobot, check_options, settled
-from ..tree import Tree, only_tree
+from ..tree import LinkTree, only_tree
 from ..xml import Document, children, parse, tag_of
 from .elements import Element, check_version, extension
-from .extension import ROBOT, Stated, read_stated
+from .extension import ROBOT, RobotExtension, read_stated
 from .extras import read_extras
 from .geometry import GeometryReader, report_materials
 from .joints import read_joint
@@ -113,8 +113,8 @@ def read_document(
 
 
 def _placed(
-    document: Document, stated: Stated, links: dict[str, FileLink], joints: list[FileJoint]
-) -> tuple[Stated, dict[str, FileLink], list[FileJoint]]:
+    document: Document, stated: RobotExtension, links: dict[str, FileLink], joints: list[FileJoint]
+) -> tuple[RobotExtension, dict[str, FileLink], list[FileJoint]]:
     """Where the base is, from the joint `held_by`; and links and joints without that joint and the link `world`."""
     held = next((joint for joint in joints if joint.name == stated.held_by), None)
     others = [joint for joint in joints if joint is not held]
@@ -162,7 +162,7 @@ def _named(document: Document, tag: str) -> dict[str, Element]:
     return elements
 
 
-def _afloat(tree: Tree, links: dict[str, FileLink], ledger: Ledger) -> FileLink:
+def _afloat(tree: LinkTree, links: dict[str, FileLink], ledger: Ledger) -> FileLink:
     """The root that floats in place of a link called "world", which gets another name: the world does not move."""
     world = links[WORLD]
     held = [step for step in tree.steps if step.parent == WORLD]

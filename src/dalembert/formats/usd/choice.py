@@ -9,11 +9,11 @@ from typing import Any
 from dalembert.errors import LISTED, DalembertError, unknown
 
 from .shapes import is_collider
-from .source import Source, within
+from .source import UsdSource, within
 
 
 @dataclass
-class Scope:
+class Selection:
     """The bodies (by path) and joints that are read; `scenery`: shapes fixed in the world; root: the prim of it all."""
 
     bodies: dict[str, Any]
@@ -33,7 +33,7 @@ class Stock:
     ends: dict[str, list[str]]  # joint → the bodies at its ends
 
 
-def choose(source: Source, stock: Stock, wanted: str | None) -> Scope:
+def choose(source: UsdSource, stock: Stock, wanted: str | None) -> Selection:
     """The prim that is named, the only robot, or the whole stage if it has no more than one."""
     if wanted is None:
         return _only(source, stock)
@@ -43,7 +43,7 @@ def choose(source: Source, stock: Stock, wanted: str | None) -> Scope:
     if not path.startswith("/") or not prim:
         raise unknown("prim", wanted, candidates, source.label)
     if path == "/":
-        return Scope(stock.bodies, stock.joints, stock.colliders, source.stage.GetPseudoRoot())
+        return Selection(stock.bodies, stock.joints, stock.colliders, source.stage.GetPseudoRoot())
     inside = {body for body in stock.bodies if within(body, path)}
     joints = [joint for joint in stock.joints if within(str(joint.GetPath()), path)]
     named = inside or {end for joint in joints for end in stock.ends[str(joint.GetPath())]}
@@ -57,12 +57,12 @@ def choose(source: Source, stock: Stock, wanted: str | None) -> Scope:
     return _part(source, stock, named, prim, path)
 
 
-def _only(source: Source, stock: Stock) -> Scope:
+def _only(source: UsdSource, stock: Stock) -> Selection:
     robots = _robots(source, stock)
     root = source.stage.GetDefaultPrim() or source.stage.GetPseudoRoot()
     whole = not root.IsPseudoRoot() and source.word(root, "dalembert:robot")  # as `save` marks a robot of several trees
     if whole and all(within(body, str(root.GetPath())) for body in stock.bodies):
-        return Scope(stock.bodies, stock.joints, stock.colliders, root)
+        return Selection(stock.bodies, stock.joints, stock.colliders, root)
     if len(robots) > 1:
         names = list(robots)
         listed = ", ".join(f"<{name}>" for name in names[:LISTED])
@@ -77,10 +77,10 @@ def _only(source: Source, stock: Stock) -> Scope:
         )
     if robots:
         root = source.stage.GetPrimAtPath(next(iter(robots)))
-    return Scope(stock.bodies, stock.joints, stock.colliders, root)
+    return Selection(stock.bodies, stock.joints, stock.colliders, root)
 
 
-def _robots(source: Source, stock: Stock) -> dict[str, set[str]]:
+def _robots(source: UsdSource, stock: Stock) -> dict[str, set[str]]:
     """Sets of several bodies that joints connect, by the path of the prim that holds all of one."""
     wholes: dict[str, set[str]] = {}
     for body, group in stock.groups.items():
@@ -114,7 +114,7 @@ def _agree(a: list[str], b: list[str]) -> int:
     return count
 
 
-def _part(source: Source, stock: Stock, named: set[str], prim: Any, path: str) -> Scope:
+def _part(source: UsdSource, stock: Stock, named: set[str], prim: Any, path: str) -> Selection:
     """The named bodies, with the joints between them and to the world; what is cut off is logged."""
     joints = []
     for joint in stock.joints:
@@ -131,7 +131,7 @@ def _part(source: Source, stock: Stock, named: set[str], prim: Any, path: str) -
     if others or len(scenery) < len(stock.colliders):
         what = f"{others} other bodies and {len(stock.colliders) - len(scenery)} fixed shapes outside <{path}>"
         source.ledger.info(source.label, what, "not loaded")
-    return Scope({body: each for body, each in stock.bodies.items() if body in named}, joints, scenery, prim)
+    return Selection({body: each for body, each in stock.bodies.items() if body in named}, joints, scenery, prim)
 
 
 def connected(bodies: Iterable[str], ends: Mapping[str, list[str]]) -> dict[str, str]:
@@ -170,7 +170,7 @@ class Prims:
     held: dict[str, list[Any]]
     scenes: list[Any]
 
-    def names(self, source: Source, prims: list[Any], taken: set[str]) -> dict[str, str]:
+    def names(self, source: UsdSource, prims: list[Any], taken: set[str]) -> dict[str, str]:
         """A name for each prim by path: its own where that is unique, else with those of its holders before it."""
         own = {str(prim.GetPath()): source.word(prim, "dalembert:name") for prim in prims}
         words = {path: path.strip("/").split("/") for path in own}
@@ -190,7 +190,7 @@ class Prims:
             names[path] = name
         return names
 
-    def inside(self, scope: Scope, source: Source) -> list[Any]:
+    def inside(self, scope: Selection, source: UsdSource) -> list[Any]:
         """The prims that concern the robot: its own, scenes and materials; reports those that move and are not read."""
         root = (
             "/"
@@ -205,7 +205,7 @@ class Prims:
         ]
 
 
-def sort_prims(source: Source) -> Prims:
+def sort_prims(source: UsdSource) -> Prims:
     """Sort all prims of the stage."""
     physics = source.pxr.UsdPhysics
     everything: list[Any] = []
@@ -254,7 +254,7 @@ def _ends(joint: Any, holders: dict[str, Any]) -> list[str]:
     return found
 
 
-def _report_unread(source: Source, prim: Any) -> None:
+def _report_unread(source: UsdSource, prim: Any) -> None:
     """Log things that move and have no counterpart, and choices among variants."""
     kind = str(prim.GetTypeName())
     if kind.startswith(UNREAD_TYPES) and kind not in READ_TYPES:

@@ -13,12 +13,12 @@ from dalembert.errors import DalembertError
 from dalembert.model import KINDS, ModelBuilder
 
 from ..ledger import Ledger
-from .freedoms import Freedom
-from .source import Source
+from .freedoms import UsdFreedom
+from .source import UsdSource
 
 
 @dataclass(frozen=True)
-class Drive:
+class UsdDrive:
     """A PhysicsDriveAPI: force = stiffness (target - q) + damping (speed - v), within ±limit, all in SI."""
 
     stiffness: float
@@ -31,7 +31,7 @@ class Drive:
     passive: bool = False  # it only states the limit of the joint's effort
 
 
-def read_drives(source: Source, prim: Any, freedoms: list[Freedom]) -> dict[str, Drive]:
+def read_drives(source: UsdSource, prim: Any, freedoms: list[UsdFreedom]) -> dict[str, UsdDrive]:
     """The drives of a joint by the names of its freedoms; those of other freedoms are logged."""
     stated = [name.partition(":")[2] for name in source.schemas(prim) if name.startswith("PhysicsDriveAPI:")]
     drives = {}
@@ -51,7 +51,7 @@ def read_drives(source: Source, prim: Any, freedoms: list[Freedom]) -> dict[str,
     return drives
 
 
-def _drive(source: Source, prim: Any, word: str, freedom: Freedom | None) -> Drive:
+def _drive(source: UsdSource, prim: Any, word: str, freedom: UsdFreedom | None) -> UsdDrive:
     turns = freedom.turns if freedom is not None else word == "angular" or word.startswith("rot")
     coordinate = math.pi / 180.0 if turns else source.length
     force = source.mass * source.length * (source.length if turns else 1.0)
@@ -70,10 +70,12 @@ def _drive(source: Source, prim: Any, word: str, freedom: Freedom | None) -> Dri
         for name, value in (("stiffness", stiffness), ("damping", damping), ("limit", limit))
     )
     name, passive = source.word(prim, "dalembert:actuator"), source.flag(prim, "dalembert:passive", False)
-    return Drive(stiffness, damping, limit, target, speed, acceleration, name, passive and not (stiffness or damping))
+    return UsdDrive(
+        stiffness, damping, limit, target, speed, acceleration, name, passive and not (stiffness or damping)
+    )
 
 
-def add_drive(builder: ModelBuilder, joint: str, drive: Drive, where: str, ledger: Ledger) -> None:
+def add_drive(builder: ModelBuilder, joint: str, drive: UsdDrive, where: str, ledger: Ledger) -> None:
     """A position servo where the drive has stiffness, a velocity servo where it has damping alone, else a motor."""
     limits = np.array([-drive.limit, drive.limit])
     name = drive.name or joint
@@ -116,7 +118,7 @@ WORDS = {
 
 
 def effects(
-    source: Source, prim: Any, kind: str, freedoms: list[Freedom], drives: Mapping[str, Drive]
+    source: UsdSource, prim: Any, kind: str, freedoms: list[UsdFreedom], drives: Mapping[str, UsdDrive]
 ) -> dict[str, Any]:
     """Keyword arguments of the model's joint: limits and effects, one number for each freedom."""
     nv = KINDS[kind].nv if kind in KINDS else 0
@@ -141,7 +143,7 @@ def effects(
     return _own(source, prim, kind, fields)
 
 
-def _stated(source: Source, prim: Any, field: str, words: Any, freedom: Freedom) -> float:
+def _stated(source: UsdSource, prim: Any, field: str, words: Any, freedom: UsdFreedom) -> float:
     """The first of the attributes that states a field, in SI."""
     default = math.inf if field == "velocity_limit" else 0.0
     for word, power in words:
@@ -162,13 +164,13 @@ def _stated(source: Source, prim: Any, field: str, words: Any, freedom: Freedom)
     return default
 
 
-def _spring(source: Source, prim: Any, freedom: Freedom, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _spring(source: UsdSource, prim: Any, freedom: UsdFreedom, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Where MuJoCo's spring is relaxed."""
     rest = source.number(prim, "mjc:springref", 0.0)
     return {"rest": rest * freedom.unit(source)} if rest and "stiffness" in fields else {}
 
 
-def _actuator_limit(source: Source, prim: Any, freedoms: list[Freedom], fields: dict[str, Any]) -> None:
+def _actuator_limit(source: UsdSource, prim: Any, freedoms: list[UsdFreedom], fields: dict[str, Any]) -> None:
     """MuJoCo's limits of the force of all actuators together, where they are the same both ways."""
     low, high = (source.number(prim, f"mjc:actuatorfrcrange:{end}", 0.0) for end in ("min", "max"))
     limited = source.word(prim, "mjc:actuatorfrclimited", "auto")
@@ -183,7 +185,7 @@ def _actuator_limit(source: Source, prim: Any, freedoms: list[Freedom], fields: 
         )
 
 
-def _own(source: Source, prim: Any, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+def _own(source: UsdSource, prim: Any, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Fields that this package has written in double precision: those of USD count where both differ."""
     nv = KINDS[kind].nv
     for field in OWN:
@@ -205,7 +207,7 @@ def _own(source: Source, prim: Any, kind: str, fields: dict[str, Any]) -> dict[s
 DYNAMICS = ("none", "integrator", "filter", "filterexact")
 
 
-def add_actuators(source: Source, builder: ModelBuilder, prims: list[Any], joints: Mapping[str, str]) -> None:
+def add_actuators(source: UsdSource, builder: ModelBuilder, prims: list[Any], joints: Mapping[str, str]) -> None:
     """Add actuators of the robot's joints (path → name); others are kept by name, with the reason."""
     taken = {actuator.name for actuator in builder.actuators}
     for prim in prims:
@@ -238,7 +240,7 @@ def add_actuators(source: Source, builder: ModelBuilder, prims: list[Any], joint
             builder.add_actuator(name, obstacle=obstacle)
 
 
-def _mujoco(source: Source, prim: Any) -> tuple[dict[str, Any], str]:
+def _mujoco(source: UsdSource, prim: Any) -> tuple[dict[str, Any], str]:
     """Gain, bias, limits and dynamics, and what is in the way."""
     gain, bias = source.word(prim, "mjc:gainType", "fixed"), source.word(prim, "mjc:biasType", "none")
     dynamics = source.word(prim, "mjc:dynType", "none").lower()
@@ -267,7 +269,7 @@ def _three(x: np.ndarray | None, first: float) -> np.ndarray:
     return np.array([first, 0.0, 0.0]) if x is None else np.pad(x, (0, 3))[:3]
 
 
-def _newton(source: Source, prim: Any) -> tuple[dict[str, Any], str]:
+def _newton(source: UsdSource, prim: Any) -> tuple[dict[str, Any], str]:
     """A PD law around a commanded position."""
     if not any(schema.startswith("NewtonPDControl") for schema in source.schemas(prim)):
         return {}, "its law is not PD"

@@ -28,7 +28,7 @@ MAGIC = {b"PXR-USDC": "crate", b"#usda": "text", b"PK\x03\x04": "package"}
 INSTALL = "USD needs OpenUSD: pip install 'dalembert[usd]'"
 
 
-class Stage(NamedTuple):
+class OpenedStage(NamedTuple):
     """An opened stage, its file, and what USD said while it opened it."""
 
     stage: Any
@@ -46,7 +46,7 @@ def library() -> Any:
     return pxr
 
 
-def open_stage(path: str | os.PathLike[str], ledger: Ledger) -> Stage:
+def open_stage(path: str | os.PathLike[str], ledger: Ledger) -> OpenedStage:
     """Open a file and all that it references, with missing files as warnings."""
     file = Path(path)
     _check(file, str(path))
@@ -56,7 +56,7 @@ def open_stage(path: str | os.PathLike[str], ledger: Ledger) -> Stage:
         _crawl(pxr, file, str(path))
         stage = pxr.Usd.Stage.Open(str(file))
     _report_composition(pxr, stage, str(path), ledger)
-    return Stage(stage, file, said)
+    return OpenedStage(stage, file, said)
 
 
 @contextmanager

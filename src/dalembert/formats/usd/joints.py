@@ -12,11 +12,11 @@ import numpy as np
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
-from ..robot import FileJoint, Mimic
-from .drives import Drive, effects, read_drives
-from .freedoms import FREEDOMS, Freedom, read_freedoms
+from ..robot import FileJoint, FileMimic
+from .drives import UsdDrive, effects, read_drives
+from .freedoms import FREEDOMS, UsdFreedom, read_freedoms
 from .links import UsdLink
-from .source import Source
+from .source import UsdSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,11 @@ class UsdJoint(FileJoint):
     X_child: Pose = field(default_factory=Pose.identity)
     prim: Any = None
     position: float = 0.0
-    drives: Sequence[Drive] = ()
+    drives: Sequence[UsdDrive] = ()
     collides: bool = False
 
 
-def read_joint(source: Source, prim: Any, name: str, bodies: Mapping[str, UsdLink]) -> list[UsdJoint]:
+def read_joint(source: UsdSource, prim: Any, name: str, bodies: Mapping[str, UsdLink]) -> list[UsdJoint]:
     """The joint of a prim, as one joint or as a chain of them; none where it acts on nothing that is read."""
     where, kind = source.where(prim), str(prim.GetTypeName())
     ends = [_end(source, prim, k, bodies) for k in (0, 1)]
@@ -61,7 +61,7 @@ def read_joint(source: Source, prim: Any, name: str, bodies: Mapping[str, UsdLin
     return [replace(each, collides=collides) for each in links.read(kind, freedoms, drives)]
 
 
-def stacked(source: Source, joints: list[UsdJoint]) -> list[UsdJoint]:
+def stacked(source: UsdSource, joints: list[UsdJoint]) -> list[UsdJoint]:
     """The joints, with several between the same two bodies as a chain where the stage says that they add up.
 
     That is so in articulations with newton:jointsAddMobility, and in MuJoCo's stages.
@@ -83,7 +83,7 @@ def stacked(source: Source, joints: list[UsdJoint]) -> list[UsdJoint]:
     return result
 
 
-def _adds(source: Source, prim: Any) -> bool:
+def _adds(source: UsdSource, prim: Any) -> bool:
     if "MjcJointAPI" in source.schemas(prim):
         return True
     while prim and not prim.IsPseudoRoot():
@@ -93,7 +93,7 @@ def _adds(source: Source, prim: Any) -> bool:
     return False
 
 
-def _linked(source: Source, chain: list[UsdJoint]) -> list[UsdJoint]:
+def _linked(source: UsdSource, chain: list[UsdJoint]) -> list[UsdJoint]:
     """Joints of one body, one after the other, with massless links between."""
     source.ledger.count(chain[0].where, "body with several joints", "a chain of massless links, named body:joint")
     linked, X, parent, child = [], Pose.identity(), chain[0].parent, chain[0].child
@@ -106,7 +106,7 @@ def _linked(source: Source, chain: list[UsdJoint]) -> list[UsdJoint]:
     return linked
 
 
-def _end(source: Source, prim: Any, k: int, bodies: Mapping[str, UsdLink]) -> tuple[str, Pose]:
+def _end(source: UsdSource, prim: Any, k: int, bodies: Mapping[str, UsdLink]) -> tuple[str, Pose]:
     """The body of an end, and the pose of the joint's frame in it; of an end in the world, there."""
     position = source.numbers(prim, f"physics:localPos{k}", 3)
     p = np.zeros(3) if position is None else position
@@ -134,7 +134,7 @@ def _end(source: Source, prim: Any, k: int, bodies: Mapping[str, UsdLink]) -> tu
     return WORLD, at
 
 
-def _distance(source: Source, prim: Any, name: str) -> float | None:
+def _distance(source: UsdSource, prim: Any, name: str) -> float | None:
     """The length that a distance joint holds; None where it is a range, which is not kept."""
     least, most = (source.number(prim, f"physics:{word}Distance", -1.0, infinite=True) for word in ("min", "max"))
     if least < 0.0 and most < 0.0:
@@ -151,7 +151,7 @@ def _distance(source: Source, prim: Any, name: str) -> float | None:
 class _Chain:
     """The ends of a joint, and the joints that it becomes."""
 
-    source: Source
+    source: UsdSource
     prim: Any
     name: str
     parent: str
@@ -161,7 +161,7 @@ class _Chain:
     swapped: bool
     loop: bool
 
-    def read(self, kind: str, freedoms: list[Freedom], drives: dict[str, Drive]) -> list[UsdJoint]:
+    def read(self, kind: str, freedoms: list[UsdFreedom], drives: dict[str, UsdDrive]) -> list[UsdJoint]:
         """One joint where the model has one of these freedoms, else one for each, with massless links between."""
         word, axes, order = _kind(freedoms, bool(drives), self.loop)
         if kind == "PhysicsSphericalJoint":
@@ -186,7 +186,7 @@ class _Chain:
             parent, X = child, Pose.identity()
         return joints
 
-    def _one(self, word: str, axes: np.ndarray, freedoms: list[Freedom], drives: Mapping[str, Drive]) -> UsdJoint:
+    def _one(self, word: str, axes: np.ndarray, freedoms: list[UsdFreedom], drives: Mapping[str, UsdDrive]) -> UsdJoint:
         source, prim = self.source, self.prim
         if self.swapped:
             axes = -axes[::-1]
@@ -214,13 +214,13 @@ class _Chain:
                 return
 
 
-def _single(freedom: Freedom) -> str:
+def _single(freedom: UsdFreedom) -> str:
     if not freedom.turns:
         return "prismatic"
     return "revolute" if np.isfinite([freedom.lower, freedom.upper]).any() else "continuous"
 
 
-def _kind(freedoms: list[Freedom], driven: bool, loop: bool) -> tuple[str, np.ndarray, list[int]]:
+def _kind(freedoms: list[UsdFreedom], driven: bool, loop: bool) -> tuple[str, np.ndarray, list[int]]:
     """The joint type of the model, its axes (k, 3), and which freedom is which of its coordinates; "": a chain."""
     slides = [k for k, freedom in enumerate(freedoms) if not freedom.turns]
     hinges = [k for k, freedom in enumerate(freedoms) if freedom.turns]
@@ -253,7 +253,7 @@ def _kind(freedoms: list[Freedom], driven: bool, loop: bool) -> tuple[str, np.nd
     return "", axes, []
 
 
-def _position(source: Source, prim: Any, freedom: Freedom) -> float:
+def _position(source: UsdSource, prim: Any, freedom: UsdFreedom) -> float:
     """The coordinate that the stage states for the start."""
     for word in (f"state:{freedom.word}:physics:position", f"newton:{freedom.word}:position"):
         value = source.number(prim, word, 0.0)
@@ -262,14 +262,14 @@ def _position(source: Source, prim: Any, freedom: Freedom) -> float:
     return 0.0
 
 
-def _mimic(source: Source, prim: Any, freedom: Freedom) -> Mimic | None:
+def _mimic(source: UsdSource, prim: Any, freedom: UsdFreedom) -> FileMimic | None:
     """Newton's and PhysX' joints that follow others; the leader by its path, which the caller turns into a name."""
     where, unit = source.where(prim), freedom.unit(source)
     leader = source.targets(prim, "newton:mimicJoint")
     if leader and source.flag(prim, "newton:mimicEnabled", True):
         offset = source.exact(prim, "mimicOffset", unit * source.number(prim, "newton:mimicCoef0", 0.0))
         ratio = source.exact(prim, "mimicRatio", source.number(prim, "newton:mimicCoef1", 1.0))
-        return Mimic(str(leader[0].GetPath()), ratio, offset, where)
+        return FileMimic(str(leader[0].GetPath()), ratio, offset, where)
     if "MjcEqualityJointAPI" in source.schemas(prim):
         return _equality(source, prim, where)
     for axis in FREEDOMS:
@@ -277,15 +277,15 @@ def _mimic(source: Source, prim: Any, freedom: Freedom) -> Mimic | None:
         if leader:  # q + gearing · q(leader) + offset = 0
             ratio = -source.number(prim, f"physxMimicJoint:{axis}:gearing", 1.0)
             offset = -unit * source.number(prim, f"physxMimicJoint:{axis}:offset", 0.0)
-            return Mimic(str(leader[0].GetPath()), ratio, offset, where)
+            return FileMimic(str(leader[0].GetPath()), ratio, offset, where)
     return None
 
 
-def _equality(source: Source, prim: Any, where: str) -> Mimic | None:
+def _equality(source: UsdSource, prim: Any, where: str) -> FileMimic | None:
     """MuJoCo's equality of two joints, where it is linear."""
     law = [source.number(prim, f"mjc:coef{k}", 1.0 if k == 1 else 0.0) for k in range(5)]
     leader = source.targets(prim, "mjc:target")
     if not leader or any(law[2:]) or not law[1]:
         source.ledger.warning(where, f"an equality of joints with coefficients {law}", "not used: it is not linear")
         return None
-    return Mimic(str(leader[0].GetPath()), law[1], law[0], where)
+    return FileMimic(str(leader[0].GetPath()), law[1], law[0], where)

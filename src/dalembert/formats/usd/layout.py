@@ -16,7 +16,7 @@ from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose, so3
 
 from ..ledger import Ledger
-from ..tree import Step, Tree
+from ..tree import LinkTree, TreeStep
 from .joints import UsdJoint
 from .links import UsdLink
 
@@ -25,7 +25,7 @@ NOISE = 1e-5  # [m, rad]: single precision of poses
 
 
 def laid_out(
-    tree: Tree, links: Mapping[str, UsdLink], joints: Mapping[str, UsdJoint], ledger: Ledger
+    tree: LinkTree, links: Mapping[str, UsdLink], joints: Mapping[str, UsdJoint], ledger: Ledger
 ) -> tuple[dict[str, UsdLink], dict[str, Any]]:
     """Links at zero, and the start by joint; the joints of the tree get their frames in the world."""
     placed: dict[str, Pose] = {WORLD: Pose.identity()} | {root: links[root].X for root in tree.roots}
@@ -44,7 +44,7 @@ def laid_out(
     return {name: replace(link, X=placed.get(name, link.X)) for name, link in links.items()}, start
 
 
-def _report_chains(tree: Tree, links: Mapping[str, UsdLink], placed: Mapping[str, Pose], ledger: Ledger) -> None:
+def _report_chains(tree: LinkTree, links: Mapping[str, UsdLink], placed: Mapping[str, Pose], ledger: Ledger) -> None:
     """Log chains of joints that do not begin at zero: their coordinates are not computed."""
     above = {step.child: step for step in tree.steps}
     for step in tree.steps:
@@ -60,7 +60,9 @@ def _report_chains(tree: Tree, links: Mapping[str, UsdLink], placed: Mapping[str
             ledger.info(step.joint.where, what, "not kept: give the start in q")
 
 
-def _begin(step: Step, joint: UsdJoint, links: Mapping[str, UsdLink], start: dict[str, Any], ledger: Ledger) -> None:
+def _begin(
+    step: TreeStep, joint: UsdJoint, links: Mapping[str, UsdLink], start: dict[str, Any], ledger: Ledger
+) -> None:
     """The coordinate of a joint at the start, from the poses of its ends."""
     parent, child = links.get(joint.parent), links.get(joint.child)
     if (child is not None and child.prim is None) or (parent is not None and parent.prim is None):

@@ -14,14 +14,14 @@ from dalembert.spatial import Inertia, Pose
 from ..diagnosis import report_inertia
 from ..robot import FileLink, FileShape
 from ..sdf.shapes import scaled
-from .source import Source
+from .source import UsdSource
 
 WATER = 1000.0  # [kg/m³] UsdPhysics' default density
 UNSTATED = "computed from the collision shapes"
 
 
 @dataclass(frozen=True)
-class Frame:
+class UsdFrame:
     """A named place in a link; inertia: its own, if it is a fixed link; path: its prim."""
 
     name: str
@@ -36,10 +36,10 @@ class UsdLink(FileLink):
 
     prim: Any = None
     scale: np.ndarray = field(default_factory=lambda: np.eye(3))
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[UsdFrame, ...] = ()
 
 
-def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray, shapes: list[FileShape]) -> Inertia:
+def inertia_of(source: UsdSource, prim: Any, name: str, X: Pose, scale: np.ndarray, shapes: list[FileShape]) -> Inertia:
     """The inertia in the body's frame."""
     where, unit = source.where(prim), source.mass * source.length**2
     own = source.numbers(prim, "dalembert:parameters", 10)
@@ -74,13 +74,13 @@ def inertia_of(source: Source, prim: Any, name: str, X: Pose, scale: np.ndarray,
     return Inertia.from_com(mass, com, I)
 
 
-def _agree(source: Source, own: np.ndarray, stated: np.ndarray) -> bool:
+def _agree(source: UsdSource, own: np.ndarray, stated: np.ndarray) -> bool:
     """Whether ten parameters are the same to single precision; mass, moment and inertia have sizes of their own."""
     parts = slice(0, 1), slice(1, 4), slice(4, 10)
     return all(source.agree(own[part], stated[part], float(np.max(np.abs(stated[part])))) for part in parts)
 
 
-def _own(source: Source, prim: Any, where: str, name: str, own: np.ndarray) -> Inertia:
+def _own(source: UsdSource, prim: Any, where: str, name: str, own: np.ndarray) -> Inertia:
     """The parameters that this package has written in double precision; of the body's main link, if it has several."""
     whole = Inertia.from_parameters(own)
     I = whole.about_com()
@@ -90,7 +90,9 @@ def _own(source: Source, prim: Any, where: str, name: str, own: np.ndarray) -> I
     return whole if main is None else Inertia.from_parameters(main)
 
 
-def _completed(source: Source, prim: Any, shapes: list[FileShape], density: float, stated: Any) -> tuple[Any, Any, Any]:
+def _completed(
+    source: UsdSource, prim: Any, shapes: list[FileShape], density: float, stated: Any
+) -> tuple[Any, Any, Any]:
     """Mass, centre of mass and inertia about it, from shapes where they are not stated."""
     (mass, com, I), where, ledger = stated, source.where(prim), source.ledger
     solid = Inertia.zero()
@@ -117,7 +119,7 @@ def _completed(source: Source, prim: Any, shapes: list[FileShape], density: floa
     return mass, com, I
 
 
-def _solid(source: Source, placed: FileShape, density: float) -> Inertia:
+def _solid(source: UsdSource, placed: FileShape, density: float) -> Inertia:
     """The inertia of one collision shape in the body's frame."""
     collider, unit = placed.element, source.mass * source.length**2
     try:
@@ -144,7 +146,7 @@ def _solid(source: Source, placed: FileShape, density: float) -> Inertia:
     return own.transform(placed.placement)
 
 
-def _density(source: Source, collider: Any, placed: FileShape, body: float) -> float:
+def _density(source: UsdSource, collider: Any, placed: FileShape, body: float) -> float:
     """[kg/m³]: of the shape, else of what holds it, else of its material, else of water."""
     unit = source.mass / source.length**3
     prim = collider
@@ -166,7 +168,7 @@ def _density(source: Source, collider: Any, placed: FileShape, body: float) -> f
 USUAL = np.array([0.0, 0.0, -9.81])  # [m/s²]
 
 
-def gravity_of(source: Source, scenes: list[Any]) -> np.ndarray:
+def gravity_of(source: UsdSource, scenes: list[Any]) -> np.ndarray:
     """Gravity (3,) in the world with z up [m/s²]; of several scenes that of the first."""
     if not scenes:
         source.ledger.info(source.label, "no PhysicsScene", "gravity taken as 9.81 m/s² downward")

@@ -17,14 +17,14 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from ..ledger import Finding, Ledger
 from ..robot import FileRobot, FileShape, add_shape, check_options
-from .choice import Prims, Scope, choose, sort_prims
+from .choice import Prims, Selection, choose, sort_prims
 from .drives import add_actuators, add_drive
 from .files import errors_named, open_stage
 from .joints import UsdJoint, read_joint, stacked
 from .layout import laid_out
-from .links import Frame, UsdLink, gravity_of, inertia_of
+from .links import UsdFrame, UsdLink, gravity_of, inertia_of
 from .shapes import filtered_pairs, read_shape, with_groups
-from .source import Source, within
+from .source import UsdSource, within
 
 UNIT, ROUNDED = 1e-4, 1e-6  # scales nearer to 1 come from quaternions; those still nearer from single precision
 
@@ -52,7 +52,7 @@ def read_usd(
     opened = open_stage(source, ledger)
     try:
         with errors_named(opened.path, str(source)):
-            stage = Source(opened.stage, opened.path, str(source), ledger)
+            stage = UsdSource(opened.stage, opened.path, str(source), ledger)
             sorted_prims = sort_prims(stage)
             scope = choose(stage, sorted_prims.stock, prim)
             model = _Reading(stage, sorted_prims, scope, base, mimic).model()
@@ -64,7 +64,7 @@ def read_usd(
 class _Reading:
     """The model of one scope of a stage."""
 
-    def __init__(self, source: Source, prims: Prims, scope: Scope, base: str | None, mimic: str) -> None:
+    def __init__(self, source: UsdSource, prims: Prims, scope: Selection, base: str | None, mimic: str) -> None:
         self.source, self.prims, self.scope, self.base, self.mimic = source, prims, scope, base, mimic
         self.ledger = source.ledger
         self.names = prims.names(source, [*scope.bodies.values()], {WORLD})
@@ -110,7 +110,7 @@ class _Reading:
         source, physics = self.source, self.source.pxr.UsdPhysics
         poses = {path: self._body_pose(prim) for path, prim in self.scope.bodies.items()}
         shapes: dict[str, list[FileShape]] = {}
-        frames: dict[str, tuple[Frame, ...]] = {}
+        frames: dict[str, tuple[UsdFrame, ...]] = {}
         for path, prim in self.scope.bodies.items():
             frames[path] = self._frames(self.prims.held[path], poses[path][0])
             holders = [prim, *self.prims.held[path]]
@@ -147,7 +147,7 @@ class _Reading:
             scale = np.eye(3)
         return X, scale
 
-    def _frames(self, held: Iterable[Any], X_WL: Pose) -> tuple[Frame, ...]:
+    def _frames(self, held: Iterable[Any], X_WL: Pose) -> tuple[UsdFrame, ...]:
         """Sites, and the frames and fixed links that this package has written into a body."""
         frames = []
         for prim in held:
@@ -158,10 +158,10 @@ class _Reading:
                 X, _scale = self.source.pose(prim)
                 own = self.source.numbers(prim, "dalembert:parameters", 10)
                 inertia = None if own is None else Inertia.from_parameters(own)
-                frames.append(Frame(name, X_WL.inverse() @ X, inertia, str(prim.GetPath())))
+                frames.append(UsdFrame(name, X_WL.inverse() @ X, inertia, str(prim.GetPath())))
         return tuple(frames)
 
-    def _add_frames(self, builder: ModelBuilder, link: str, frames: Iterable[Frame], where: str) -> None:
+    def _add_frames(self, builder: ModelBuilder, link: str, frames: Iterable[UsdFrame], where: str) -> None:
         for frame in frames:
             if builder.has_frame(frame.name):
                 self.ledger.info(where, f"a second frame '{frame.name}'", "left out")
@@ -175,7 +175,7 @@ class _Reading:
                     frame.name, parent=link, joint_name=name, placement=frame.X, inertia_object=frame.inertia
                 )
 
-    def _add_shapes(self, builder: ModelBuilder, link: str, frames: Iterable[Frame], shapes: Iterable[Any]) -> None:
+    def _add_shapes(self, builder: ModelBuilder, link: str, frames: Iterable[UsdFrame], shapes: Iterable[Any]) -> None:
         """Shapes on the link, or on the fixed link in it that holds them."""
         fixed = [frame for frame in frames if frame.inertia is not None]
         for placed in shapes:

@@ -16,7 +16,7 @@ from dalembert.spatial import Pose
 
 from ..robot import FileShape
 from .links import UsdLink
-from .source import Source, within
+from .source import UsdSource, within
 
 KINDS = {"Cube", "Sphere", "Capsule", "Capsule_1", "Cylinder", "Cylinder_1", "Cone", "Mesh", "Plane"}
 AXES = {"X": 0, "Y": 1, "Z": 2}
@@ -34,7 +34,7 @@ class Form:
     X: Pose
 
 
-def read_shape(source: Source, prim: Any, X_WL: Pose) -> FileShape | None:
+def read_shape(source: UsdSource, prim: Any, X_WL: Pose) -> FileShape | None:
     """The shape of a prim in a link at X_WL; None for anything else, with a line in the log where it is drawn."""
     kind = str(prim.GetTypeName())
     collides = is_collider(source, prim)
@@ -64,19 +64,19 @@ def read_shape(source: Source, prim: Any, X_WL: Pose) -> FileShape | None:
     return FileShape(form.shape, X, role, color, name, surface, prim, density)
 
 
-def is_collider(source: Source, prim: Any) -> bool:
+def is_collider(source: UsdSource, prim: Any) -> bool:
     """Whether a prim is to be touched."""
     physics = source.pxr.UsdPhysics
     return prim.HasAPI(physics.CollisionAPI) and source.flag(prim, "physics:collisionEnabled", True)
 
 
-def _drawn(source: Source, prim: Any) -> bool:
+def _drawn(source: UsdSource, prim: Any) -> bool:
     imageable = source.pxr.UsdGeom.Imageable(prim)
     purpose = str(imageable.ComputePurpose())
     return purpose in ("default", "render") and str(imageable.ComputeVisibility(source.time)) != "invisible"
 
 
-def _form(source: Source, prim: Any, kind: str, S: np.ndarray, collides: bool) -> Form | None:
+def _form(source: UsdSource, prim: Any, kind: str, S: np.ndarray, collides: bool) -> Form | None:
     if kind == "Mesh":
         return _mesh(source, prim, S, collides)
     sizes = np.abs(np.diag(S))
@@ -118,7 +118,7 @@ def _form(source: Source, prim: Any, kind: str, S: np.ndarray, collides: bool) -
         return None
 
 
-def _radius(source: Source, prim: Any, kind: str) -> float:
+def _radius(source: UsdSource, prim: Any, kind: str) -> float:
     """Radius of a capsule, cylinder or cone; the newer kinds have one for each end."""
     if not kind.endswith("_1"):
         return source.number(prim, "radius", 0.5 if kind == "Capsule" else 1.0)
@@ -136,14 +136,14 @@ def _along(k: int) -> np.ndarray:
     return np.roll(np.eye(3), (k + 1) % 3, axis=0) if k != 2 else np.eye(3)
 
 
-def _sphere(source: Source, prim: Any, radii: np.ndarray) -> Form:
+def _sphere(source: UsdSource, prim: Any, radii: np.ndarray) -> Form:
     if np.ptp(radii) <= EQUAL * radii.max():
         return Form(Sphere(float(radii.max())), Pose.identity())
     source.ledger.count(source.where(prim), "Sphere with unequal scales", "an ellipsoid")
     return Form(Ellipsoid(radii), Pose.identity())
 
 
-def _mesh(source: Source, prim: Any, S: np.ndarray, collides: bool) -> Form | None:
+def _mesh(source: UsdSource, prim: Any, S: np.ndarray, collides: bool) -> Form | None:
     own = source.numbers(prim, "dalembert:points", None)
     points = source.numbers(prim, "points", None) if own is None else own
     counts, corners = (source.numbers(prim, name, None) for name in ("faceVertexCounts", "faceVertexIndices"))
@@ -183,7 +183,7 @@ def _fans(counts: np.ndarray, corners: np.ndarray) -> np.ndarray:
     return np.stack([corners[starts], corners[starts + inside + 1], corners[starts + inside + 2]], axis=1)
 
 
-def _material(source: Source, prim: Any) -> tuple[Surface | None, float | None]:
+def _material(source: UsdSource, prim: Any) -> tuple[Surface | None, float | None]:
     """Contact properties of the bound physics material, and its density [kg/m³]."""
     bound, _ = source.pxr.UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
     layers = source.numbers(prim, "dalembert:layers", 2)
@@ -198,7 +198,7 @@ def _material(source: Source, prim: Any) -> tuple[Surface | None, float | None]:
     return (Surface(**stated) if stated else None), density
 
 
-def _stated(source: Source, material: Any) -> dict[str, Any]:
+def _stated(source: UsdSource, material: Any) -> dict[str, Any]:
     """Keyword arguments of `Surface`."""
     static = source.numbers(material, "physics:staticFriction", 1)
     stated: dict[str, Any] = {}
@@ -226,7 +226,7 @@ def _stated(source: Source, material: Any) -> dict[str, Any]:
     return stated
 
 
-def _color(source: Source, prim: Any) -> tuple[float, float, float, float] | None:
+def _color(source: UsdSource, prim: Any) -> tuple[float, float, float, float] | None:
     """displayColor, else the diffuse colour of a preview surface."""
     rgb = source.numbers(prim, "primvars:displayColor", None)
     opacity = source.numbers(prim, "primvars:displayOpacity", None)
@@ -239,7 +239,7 @@ def _color(source: Source, prim: Any) -> tuple[float, float, float, float] | Non
     return red, green, blue, a
 
 
-def _diffuse(source: Source, prim: Any) -> np.ndarray | None:
+def _diffuse(source: UsdSource, prim: Any) -> np.ndarray | None:
     material, _ = source.pxr.UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
     for shader in source.prims(material.GetPrim()) if material else []:
         if (rgb := source.numbers(shader, "inputs:diffuseColor", 3)) is not None:
@@ -250,7 +250,7 @@ def _diffuse(source: Source, prim: Any) -> np.ndarray | None:
 MOST_CLASSES = 30  # of shapes: layers are bits
 
 
-def filtered_pairs(source: Source, links: Iterable[UsdLink], prims: list[Any]) -> set[tuple[str, str]]:
+def filtered_pairs(source: UsdSource, links: Iterable[UsdLink], prims: list[Any]) -> set[tuple[str, str]]:
     """Names of links that never touch each other."""
     at = {str(link.prim.GetPath()): link.name for link in links if link.prim is not None}
     pairs: set[tuple[str, str]] = set()
@@ -271,7 +271,7 @@ def filtered_pairs(source: Source, links: Iterable[UsdLink], prims: list[Any]) -
     return pairs
 
 
-def _alone(source: Source, prim: Any) -> bool:
+def _alone(source: UsdSource, prim: Any) -> bool:
     words = ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions")
     return not all(source.flag(prim, word, True) for word in words)
 
@@ -286,7 +286,7 @@ def _links_in(at: Mapping[str, str], prim: Any) -> list[str]:
     return [at[max(holders, key=len)]] if holders else []
 
 
-def with_groups(source: Source, prims: list[Any], shapes: dict[str, list[FileShape]]) -> dict[str, list[FileShape]]:
+def with_groups(source: UsdSource, prims: list[Any], shapes: dict[str, list[FileShape]]) -> dict[str, list[FileShape]]:
     """Shapes by link, those of collision groups on layers that meet where their groups collide."""
     usd = source.pxr.UsdPhysics
     groups = [prim for prim in prims if prim.IsA(usd.CollisionGroup)]
@@ -325,7 +325,7 @@ def with_groups(source: Source, prims: list[Any], shapes: dict[str, list[FileSha
     return {name: [layered(placed) for placed in shown] for name, shown in shapes.items()}
 
 
-def _filtered(source: Source, groups: list[Any]) -> set[tuple[str, str]]:
+def _filtered(source: UsdSource, groups: list[Any]) -> set[tuple[str, str]]:
     """Pairs of groups that do not collide, both ways round; groups of one merge name act as one."""
     merged: dict[str, list[str]] = {}
     for group in groups:

@@ -42,7 +42,7 @@ X_UP = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
 
 
 @dataclass
-class Source:
+class UsdSource:
     """One stage. length [m] and mass [kg] of its units; turn (3, 3) from its axes to a world with z up."""
 
     stage: Any

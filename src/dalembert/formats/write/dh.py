@@ -73,7 +73,7 @@ class _Table:
         for body in model.bodies[1:]:
             self.zero.append(self.zero[-1] @ body.placement)
         bodies = list(zip(self.zero[1:], model.bodies[1:], strict=True))
-        lines = [Line(X.p, X.R @ body.joint.uncoupled.axis, X.R[:, 0]) for X, body in bodies]  # type: ignore[attr-defined]
+        lines = [AxisLine(X.p, X.R @ body.joint.uncoupled.axis, X.R[:, 0]) for X, body in bodies]  # type: ignore[attr-defined]
         self.size = 1.0 + float(np.max(np.abs([X.p for X in self.zero])))
         self.frames = frames(self.zero[0], lines, self.size)
         self.rows = [row(a, b) for a, b in zip(self.frames, self.frames[1:], strict=False)]
@@ -233,7 +233,7 @@ X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Line:
+class AxisLine:
     """An axis in the robot's zero position, in the world: a point of it and its unit direction (3,).
 
     x (3,) is the direction that a frame on it would best have for its x axis.
@@ -245,7 +245,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Row:
+class DhRow:
     """Rx(alpha) Tx(a) Rz(theta) Tz(d): lengths [m], angles [rad]."""
 
     a: float
@@ -259,7 +259,7 @@ class Row:
         return across @ Pose(so3.about_axis(Z, self.theta), np.array([0.0, 0.0, self.d]))
 
 
-def frames(base: Pose, lines: list[Line], size: float) -> list[Pose]:
+def frames(base: Pose, lines: list[AxisLine], size: float) -> list[Pose]:
     """X_WF of frame 0 and of one frame on each axis. Frame 0 is `base` if axis 1 can be reached from it."""
     poses = [base if reaches(base, lines[0], size) else _on(lines[0], lines[0].x, lines[0].point)]
     for line, after in zip(lines, [*lines[1:], None], strict=True):
@@ -267,7 +267,7 @@ def frames(base: Pose, lines: list[Line], size: float) -> list[Pose]:
     return poses
 
 
-def reaches(frame: Pose, line: Line, size: float) -> bool:
+def reaches(frame: Pose, line: AxisLine, size: float) -> bool:
     """Whether x of the frame is perpendicular to the line and meets it, so that Rx(α) Tx(a) can reach it."""
     x, apart = frame.R[:, 0], line.point - frame.p
     normal = apart - (apart @ x) * x
@@ -275,17 +275,17 @@ def reaches(frame: Pose, line: Line, size: float) -> bool:
     return bool(abs(x @ line.direction) <= PARALLEL and np.max(np.abs(miss)) <= TOUCHING * size)
 
 
-def row(X_before: Pose, X_frame: Pose) -> Row:
+def row(X_before: Pose, X_frame: Pose) -> DhRow:
     """The parameters that lead from one frame to the next."""
     between = X_before.inverse() @ X_frame
     R, p = snapped(between.R), between.p
     alpha = math.atan2(-R[1, 2], R[2, 2])
     theta = math.atan2(-R[0, 1], R[0, 0])
     z = np.array([0.0, -math.sin(alpha), math.cos(alpha)])
-    return Row(float(p[0]), alpha, theta, float(z @ p))
+    return DhRow(float(p[0]), alpha, theta, float(z @ p))
 
 
-def _towards(line: Line, after: Line, size: float) -> Pose:
+def _towards(line: AxisLine, after: AxisLine, size: float) -> Pose:
     """The frame on `line` whose x runs along the common normal with the line after."""
     normal = np.cross(line.direction, after.direction)
     sine, apart = float(np.linalg.norm(normal)), after.point - line.point
@@ -298,7 +298,7 @@ def _towards(line: Line, after: Line, size: float) -> Pose:
     return _on(line, across if across @ line.x >= 0.0 else -across, line.point)
 
 
-def _on(line: Line, x: np.ndarray, origin: np.ndarray) -> Pose:
+def _on(line: AxisLine, x: np.ndarray, origin: np.ndarray) -> Pose:
     """A frame with z along the line and x as close as possible to `x`."""
     z = line.direction
     x = x - (x @ z) * z

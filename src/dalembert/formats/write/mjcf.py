@@ -14,8 +14,8 @@ from dalembert.spatial import Pose
 from .layout import Item, UniqueNames, contents, in_row, row_in_words
 from .losses import Losses
 from .mjcf_drives import FAR, add_actuators, add_keyframes, add_tendons, solver_options
-from .mjcf_inertia import Row, add_inertial, bare_links, carried_inertias
-from .mjcf_shapes import Shapes, place
+from .mjcf_inertia import JointRow, add_inertial, bare_links, carried_inertias
+from .mjcf_shapes import Geoms, place
 from .shapes import Package
 from .surroundings import MjcfSurroundings
 from .text import Element, add, number, numbers
@@ -39,7 +39,7 @@ class _Mjcf:
         add(self.root, "compiler", **angles, inertiafromgeom="false", balanceinertia="false", fusestatic="false")
         self.surroundings = MjcfSurroundings(model)
         add(self.root, "option", gravity=numbers(model.gravity), **self.surroundings.option(), **solver_options(model))
-        self.shapes = Shapes(losses, add(self.root, "asset"), geometry, self.surroundings)
+        self.shapes = Geoms(losses, add(self.root, "asset"), geometry, self.surroundings)
         self.world = add(self.root, "worldbody")
         self.equality = add(self.root, "equality")
         self.elements: dict[int, Element] = {WORLD_BODY: self.world}
@@ -48,8 +48,8 @@ class _Mjcf:
         carried = contents(self.model)
         bare = bare_links(self.model, carried)
         inertias = carried_inertias(self.model, self.losses, bare)
-        stack: list[tuple[Element, Item, int, Row]] = [
-            (self.world, Item(self.model.bodies[0], Pose.identity()), 0, Row())
+        stack: list[tuple[Element, Item, int, JointRow]] = [
+            (self.world, Item(self.model.bodies[0], Pose.identity()), 0, JointRow())
         ]
         while stack:  # depth first, as MuJoCo numbers bodies and coordinates
             parent, item, carrier, row = stack.pop()
@@ -76,7 +76,7 @@ class _Mjcf:
                 element.attrib.update(self.surroundings.body(part.name))
             self.shapes.add(element, part, fixed=not self._moves(carrier))
             self.surroundings.inertia(part.name, inertias[part.name])
-            stack += [(element, child, carrier, Row()) for child in reversed(carried[part.name])]
+            stack += [(element, child, carrier, JointRow()) for child in reversed(carried[part.name])]
         for closure in self.model.closures:
             self._closure(closure)
         add_tendons(self.root, self.model, self.losses)
@@ -100,7 +100,7 @@ class _Mjcf:
         """Whether a body can move: not the fixed base."""
         return index > 0 or self.model.bodies[0].joint.nv > 0
 
-    def _row(self, element: Element, name: str, row: Row) -> None:
+    def _row(self, element: Element, name: str, row: JointRow) -> None:
         """The joints of links without mass that end in this one."""
         for body, X in row.bodies:
             if body.name != f"{name}:{body.joint.name}":
@@ -108,7 +108,7 @@ class _Mjcf:
                 self.losses.note("link", body.name, what, f"its joint is one of the body '{name}', as MJCF has it")
             self._joints(element, body, X)
 
-    def _body(self, parent: Element, body: Body, row: Row) -> Element:
+    def _body(self, parent: Element, body: Body, row: JointRow) -> Element:
         placement = body.placement if body.index == 0 else row.placement
         if body.index == 0 and body.name == WORLD:
             return self.world

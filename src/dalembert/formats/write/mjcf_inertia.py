@@ -90,19 +90,19 @@ def add_inertial(element: Element, name: str, inertia: Inertia, losses: Losses) 
 
 
 @dataclass(frozen=True)
-class Row:
+class JointRow:
     """Bare links on the way to a body: the pose of the current frame in the link before them, and in each of them."""
 
     placement: Pose = field(default_factory=Pose.identity)
     bodies: tuple[tuple[Body, Pose], ...] = ()
 
-    def beyond(self, X: Pose) -> Row:
+    def beyond(self, X: Pose) -> JointRow:
         """The row to a frame at X in the current one."""
-        return Row(self.placement @ X, tuple((body, X_BC @ X) for body, X_BC in self.bodies))
+        return JointRow(self.placement @ X, tuple((body, X_BC @ X) for body, X_BC in self.bodies))
 
-    def then(self, body: Body) -> Row:
+    def then(self, body: Body) -> JointRow:
         """The row with one more bare link, whose joint frame is the current frame."""
-        return Row(self.placement, (*self.bodies, (body, Pose.identity())))
+        return JointRow(self.placement, (*self.bodies, (body, Pose.identity())))
 
 
 def bare_links(model: Model, carried: Mapping[str, Sequence[Item]]) -> dict[int, Item]:

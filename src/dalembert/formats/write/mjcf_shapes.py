@@ -39,7 +39,7 @@ ROLES = {"visual": {"contype": "0", "conaffinity": "0", "group": "2"}, "collisio
 DEFAULTS = MujocoContact((1.0, 0.005, 0.0001), (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0), 0.0, 0.0, 3, 0, 1.0)
 
 
-class Shapes:
+class Geoms:
     """Writes geoms, and the assets that they name."""
 
     def __init__(self, losses: Losses, assets: Element, geometry: bool, surroundings: MjcfSurroundings) -> None:

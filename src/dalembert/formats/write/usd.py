@@ -22,8 +22,8 @@ from ..usd.files import library
 from .layout import UniqueNames
 from .losses import Losses
 from .surroundings import weightless
-from .usd_joints import Joints
-from .usd_shapes import Shapes
+from .usd_joints import UsdJoints
+from .usd_shapes import UsdShapes
 
 PASSED_OVER = "written as dalembert:…, which other readers ignore"
 
@@ -80,8 +80,8 @@ class UsdWriter:
         if self.model.nv and any(not isinstance(body.joint, Free) and body.joint.nv for body in self.model.bodies):
             self.pxr.UsdPhysics.ArticulationRootAPI.Apply(root)
         self._gravity()
-        shapes = Shapes(self, self.losses, self.geometry)
-        joints = Joints(self)
+        shapes = UsdShapes(self, self.losses, self.geometry)
+        joints = UsdJoints(self)
         for body in self.model.bodies:
             self._body(body, shapes)
             joints.carry(body)
@@ -123,7 +123,7 @@ class UsdWriter:
 
     # ---- bodies
 
-    def _body(self, body: Body, shapes: Shapes) -> None:
+    def _body(self, body: Body, shapes: UsdShapes) -> None:
         X = self._pose(body)
         self.poses.append(X)
         path = f"{self.root}/{self.identifier(body.name, self.taken)}"
@@ -157,7 +157,7 @@ class UsdWriter:
         leader = self.model.joint(joint.mimic.leader).joint if joint.mimic is not None else joint
         return parent @ body.placement @ joint.pose(leader.uncoupled.neutral())
 
-    def _held(self, path: str, name: str, X: Pose, names: UniqueNames, part: Part | None, shapes: Shapes) -> None:
+    def _held(self, path: str, name: str, X: Pose, names: UniqueNames, part: Part | None, shapes: UsdShapes) -> None:
         """A frame, or a link that is fixed in its body."""
         inside = f"{path}/{self.identifier(name, names)}"
         prim = self.define(inside, name)

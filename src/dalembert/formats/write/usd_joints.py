@@ -35,7 +35,7 @@ NEWTON = {
 }
 
 
-class Joints:
+class UsdJoints:
     """Writes joints under the prim `joints` of the robot."""
 
     def __init__(self, writer: UsdWriter) -> None:

@@ -31,7 +31,7 @@ STATED = {
 }
 
 
-class Shapes:
+class UsdShapes:
     """Writes shapes into links, and the materials that they share."""
 
     def __init__(self, writer: UsdWriter, losses: Losses, geometry: bool) -> None:
