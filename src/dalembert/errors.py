@@ -85,4 +85,6 @@ def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> D
 
 
 def _plural(word: str) -> str:
+    if word == "axis":
+        return "axes"
     return word[:-1] + "ies" if word[-1] == "y" and word[-2] not in "aeou" else word.removesuffix("s") + "s"

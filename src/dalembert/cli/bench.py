@@ -40,7 +40,7 @@ def _shares(robots: list[str], functions: list[str], rate: float, as_json: bool)
     from dalembert.cli.benchmark.period import shares
 
     if not robots:
-        raise DalembertError("bench --rate: of which robot? dalembert bench ur5 --rate 1000")
+        raise DalembertError("--rate: of which robot? write dalembert bench ur5 --rate 1000")
     found = {name: shares(RobotFiles().open(name), rate, functions) for name in robots}
     if as_json:
         print_json({name: [vars(each) for each in listed] for name, listed in found.items()})

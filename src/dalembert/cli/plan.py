@@ -72,7 +72,7 @@ def run(
         return 0 if done else 1
     screen = console()
     screen.print(plan.summary(), markup=False)
-    advice = "" if missed <= REACHED else ": it is out of reach from there, or needs another --start or --duration"
+    advice = "" if missed <= REACHED else ": the goal is out of reach, or needs another --start or --duration"
     screen.print(f"the tool, frame '{tool}', ends {missed:.3g} m from the goal{advice}", markup=False)
     if held:
         listed = ", ".join(held[:LISTED]) + (f" and {len(held) - LISTED} more" if len(held) > LISTED else "")

@@ -118,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except (DalembertError, OSError, MemoryError) as error:
         Progress.end_line()
-        print(f"{where}: {error or 'not enough memory'}", file=sys.stderr)
+        said = str(error or "not enough memory").removeprefix(f"{words[0]}: " if words else "")
+        print(f"{where}: {said}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)

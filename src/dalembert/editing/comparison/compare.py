@@ -20,7 +20,7 @@ from dalembert.model.joints.joint import LIMITS
 from dalembert.spatial import Inertia, Pose
 
 from .matching import Map, MatchedLinks, alone, base_shift, matched_joints, matched_names
-from .report import Agreement, Comparison, Difference
+from .report import MISSING, Agreement, Comparison, Difference
 
 LAWS = ("lower", "upper", *LIMITS, "armature", "damping", "friction", "stribeck", "stiffness")
 UNITS = {
@@ -252,7 +252,7 @@ def _frames(matching: Map, drawn: Any, renames: Mapping[str, str], tolerance: fl
     X, Y = poses(matching.a, q), poses(matching.b, p)
     for name in ours:
         if name not in names:
-            yield Difference("frame", name, "missing", "there", None, np.inf)
+            yield Difference("frame", name, MISSING, "there", None, np.inf)
             continue
         f, g = ours[name], theirs[names[name]]
         in_a, in_b = (X[f.body] @ f.placement).matrix(), (Y[g.body] @ g.placement).matrix()
@@ -262,7 +262,7 @@ def _frames(matching: Map, drawn: Any, renames: Mapping[str, str], tolerance: fl
             yield from _differs("frame", name, "pose in the world [m]", in_a, in_b, tolerance)
     for name in theirs:
         if name not in names.values():
-            yield Difference("frame", name, "missing", None, "there", np.inf)
+            yield Difference("frame", name, MISSING, None, "there", np.inf)
 
 
 def _dynamics(matching: Map, drawn: Any) -> dict[str, Agreement]:

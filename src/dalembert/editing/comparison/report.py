@@ -10,6 +10,7 @@ import numpy as np
 SHOWN = 12  # differences printed of each subject before "…"
 SUBJECTS = {"robot": "the robot", "joint": "joints", "body": "bodies", "closure": "closures", "frame": "frames"}
 LISTED = 4  # numbers of a quantity that are printed; of more only the difference
+MISSING = "missing"  # quantity of a frame that one robot alone has
 
 
 @dataclass(frozen=True)
@@ -120,15 +121,18 @@ class Comparison:
         verdict = "the same within" if self.same else "they differ by more than"
         lines = [f"{self.a} and {self.b}: {verdict} {self.tolerance:g}; {len(self.joints)} joints matched"]
         lines += [f"  {note}" for note in self.notes]
-        for owner, names in ((self.a, self.only_a), (self.b, self.only_b)):
-            if names:
-                lines.append(f"  joints only in {owner}: {', '.join(names)}")
+        alone = [each for each in self.differences if each.quantity == MISSING]
+        for what, a, b in (
+            ("joints", self.only_a, self.only_b),
+            ("frames", [each.name for each in alone if each.a], [each.name for each in alone if each.b]),
+        ):
+            lines += [f"  {what} only in {x}: {', '.join(n)}" for x, n in ((self.a, a), (self.b, b)) if n]
         for subject, several in SUBJECTS.items():
-            differences = self.of(subject)
+            differences = [each for each in self.of(subject) if each.quantity != MISSING]
             lines += [f"  {difference}" for difference in differences[:SHOWN]]
             if len(differences) > SHOWN:
                 lines.append(f"  … and {len(differences) - SHOWN} more about {several}")
-        for quantity, agreement in self.dynamics.items():
+        for quantity, agreement in self.dynamics.items() if self.joints else ():
             mark = "" if agreement.relative <= self.tolerance else "  ←"
             lines.append(f"  {quantity:28} up to {agreement.size:10.4g}, differs by {agreement.error:8.2g}{mark}")
         return "\n".join(lines)
