@@ -218,7 +218,7 @@ def _common(half: Array, corners: list[Array], u: Array, w: Array) -> Array:
         rows.append(np.array([*(half[:2] * sides), corners[2][2] + x * u[2] + y * w[2]]))
     near = SAME * dot(half[:2], half[:2])
 
-    def keep(table: Any, count: Any, exists: Any, row: Any) -> dict[str, Any]:
+    def keep(table: Array, count: Any, exists: Any, row: Array) -> dict[str, Any]:
         distances = [dot(row[:2] - x[:2], row[:2] - x[:2]) + where(count > k, 0.0, FAR) for k, x in enumerate(table)]
         new = logical_and(exists > 0.5, reduce(minimum, distances) >= near)
         return {"count": count + where(new, 1.0, 0.0), "to": np.array([where(new, count, -1.0)]), "rows": row[None]}

@@ -134,7 +134,7 @@ def _tetrahedron(body: Differences) -> tuple[Array, Any]:
     1988). The first four make a tetrahedron, unless three of them are nearest with two alone.
     """
 
-    def step(rows: Any, count: Any, x: Any, apart: Any, _: Any) -> dict[str, Any]:
+    def step(rows: Array, count: Any, x: Any, apart: Any, _: Any) -> dict[str, Any]:
         new = body.farthest(-x / sqrt(dot(x, x) + TINY))
         p, q, w = rows[0, :3], rows[1, :3], new[:3]
         empty, one, two, three = (count == float(k) for k in range(4))
@@ -183,7 +183,7 @@ def _around(body: Differences, rows: Array, apart: Any) -> tuple[Array, Any]:
     inside_out = dot(cross(q - p, r - p), s - p) < 0.0
     turned = where(inside_out, rows[[1, 0, 2, 3]], rows)
 
-    def step(rows: Any, apart: Any, _: Any) -> dict[str, Any]:
+    def step(rows: Array, apart: Any, _: Any) -> dict[str, Any]:
         planes = []
         for a, b, c in SIDES:
             across = cross(rows[c, :3] - rows[a, :3], rows[b, :3] - rows[a, :3])
@@ -222,8 +222,8 @@ def _grown(body: Differences, rows: Array) -> Array:
     """
     room = 4 + body.most
 
-    def step(points: Any, faces: Any, face: Any, size: Any, upper: Any, _: Any) -> dict[str, Any]:
-        def one(best: Any, face: Any) -> dict[str, Any]:
+    def step(points: Array, faces: Array, face: Array, size: Any, upper: Any, _: Any) -> dict[str, Any]:
+        def one(best: Any, face: Array) -> dict[str, Any]:
             return {"best": where(face[6] < best[6], face, best)}
 
         start = {"best": np.array([*np.zeros(6), np.inf])}
@@ -280,19 +280,19 @@ def _around_corner(faces: Array, count: Any, points: Array, number: Any) -> tupl
     """
     (new,) = take(points, np.array([number]))
 
-    def looking(face: Any) -> dict[str, Any]:
+    def looking(face: Array) -> dict[str, Any]:
         return {"looks": where(dot(face[3:6], new[:3]) - face[6] > LEAST, 1.0, 0.0)}
 
     looks = mapped(looking, {"face": faces}, count)["looks"]
 
-    def kept(_: Any, kept: Any, face: Any, looks: Any) -> dict[str, Any]:
+    def kept(_: Any, kept: Any, face: Array, looks: Any) -> dict[str, Any]:
         stays = looks < 0.5
         to = np.array([where(stays, kept, -1.0)])
         return {"kept": kept + where(stays, 1.0, 0.0), "to": to, "rows": face[None]}
 
     left = visit(kept, {"face": faces, "looks": looks}, faces, None, {"kept": 0.0}, count)
 
-    def joined(_: Any, at: Any, face: Any, looks_here: Any) -> dict[str, Any]:
+    def joined(_: Any, at: Any, face: Array, looks_here: Any) -> dict[str, Any]:
         edges = [(face[k], face[(k + 1) % 3]) for k in range(3)]
 
         def back(found: Any, other: Any, looks: Any) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Group:
             capsules.append(np.concatenate([a.centre, a.half, b.centre, b.half]))
             reaches.append(a.radius + b.radius + margin)
 
-        def one(_: Any, count: Any, number: Any, capsules: Any, reach: Any) -> dict[str, Any]:
+        def one(_: Any, count: Any, number: Any, capsules: Array, reach: Any) -> dict[str, Any]:
             close = self._close(capsules.reshape(4, 3), reach)
             to = np.array([where(close, count, -1.0)])
             return {"count": count + where(close, 1.0, 0.0), "to": to, "rows": np.array([[number]])}
@@ -92,7 +92,7 @@ class Group:
     def gathered(self, near: tuple[Any, ...], table: Array, count: Any, bodies: int) -> tuple[Array, Any]:
         """The table of poses and slots with the contacts of these pairs, and how many there are in all."""
 
-        def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
+        def one(poses: Array, count: Any, number: Any) -> dict[str, Any]:
             placed = {name: lookup(x, number) for name, x in self.placed.items()}
             (pair, point), margin = lookup(self.numbers, number), lookup(self.margins, number)
             to, rows = [], []
@@ -111,7 +111,7 @@ class Group:
     def all_points(self, X: Sequence[Pose]) -> Iterable[Array]:
         """Distance, position and normal (points, 7) of each pair."""
 
-        def one(poses: Any, *placed: Any) -> dict[str, Any]:
+        def one(poses: Array, *placed: Any) -> dict[str, Any]:
             points = self._points(poses, *placed)
             return {"points": np.array([[p.distance, *p.position, *p.normal] for p in points])}
 
@@ -164,7 +164,7 @@ class HeightGroup(Group):
         numbers, many = super().near(X)
         bodies, rest = len(X) + 1, WINDOW - WIDTH
 
-        def one(rows: Any, kept: Any, total: Any, number: Any) -> dict[str, Any]:
+        def one(rows: Array, kept: Any, total: Array, number: Any) -> dict[str, Any]:
             place = lookup(self.placed["places"][:, WIDTH:], number)
             X = self.first.placement_a.inverse() @ (pose_of(rows[1]) @ pose_of(place))
             shape, reach = self._solid(number)
@@ -299,7 +299,7 @@ class MujocoGathering:
         """Return constraints of contacts in slots: see `rows`."""
         parameters = _Parameters(self.patches, cone, shortest)
 
-        def one(pair: Any, distance: Any, position: Any, axes: Any) -> dict[str, Any]:
+        def one(pair: Any, distance: Any, position: Array, axes: Array) -> dict[str, Any]:
             J = motions.rows(lookup(self.signs, pair), axes, position, self.turning)
             depth = distance - parameters.value("margin", pair)
             springs = [parameters.value(name, pair) for name in ("stiffness", "damping", "sliding_damping")]
@@ -326,7 +326,7 @@ class MujocoGathering:
         owners = [patch for patch in self.patches for _ in patch.names]
         relative = np.array([twists[p.first] - twists[p.second] for p in owners])
 
-        def one(position: Any, twist: Any) -> dict[str, Any]:
+        def one(position: Array, twist: Any) -> dict[str, Any]:
             return {"velocity": twist[3:] + cross(twist[:3], position - motions.reference)}
 
         return mapped(one, {"position": position, "twist": relative})["velocity"]
@@ -334,7 +334,7 @@ class MujocoGathering:
     def by_point(self, slots: Slots, forces: Array) -> Array:
         """(n, 3): forces (k, 3) along the axes of slots, in world axes at the points that they are of."""
 
-        def one(_: Any, point: Any, axes: Any, force: Any) -> dict[str, Any]:
+        def one(_: Any, point: Any, axes: Array, force: Any) -> dict[str, Any]:
             return {"to": np.array([point]), "rows": (axes.T @ force)[None]}
 
         items = {"point": slots.point, "axes": slots.axes, "force": forces}

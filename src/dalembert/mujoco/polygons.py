@@ -48,7 +48,7 @@ class Polygon(NamedTuple):
     def sides(self) -> Array:
         """(k, 3): of each corner's side to the next one, a vector inwards, and how far the corner is along it."""
 
-        def side(i: Any, p: Any, q: Any) -> dict[str, Any]:
+        def side(i: Any, p: Any, q: Array) -> dict[str, Any]:
             across = where(i + 1.0 < self.count, q, self.corners[0]) - p
             return {"side": np.array([across[1], -across[0], across[1] * p[0] - across[0] * p[1]])}
 
@@ -83,7 +83,7 @@ def _cut(outer: Polygon, polygon: Polygon) -> tuple[Array, Any]:
     target = np.array([float(room * ((k + 1) % 2)) for k, _ in items])
     at = np.array([[float(room * (k % 2) + i), float(2 * room + k)] for k, i in items])
 
-    def side(rows: Any, first: Any, last: Any, count: Any, kept: Any, begin: Any, i: Any, to: Any) -> dict:
+    def side(rows: Array, first: Any, last: Any, count: Any, kept: Any, begin: Any, i: Any, to: Any) -> dict:
         starts = begin > 0.5
         count, kept = where(starts, kept, count), where(starts, 0.0, kept)
         here, inward, offset = rows[0], rows[1][:2], rows[1][2]
@@ -115,7 +115,7 @@ def _cut(outer: Polygon, polygon: Polygon) -> tuple[Array, Any]:
 def _low(table: Array, count: Any, most: Any) -> tuple[Array, Any]:
     """The corners that are low enough, and how many they are."""
 
-    def corner(rows: Any, kept: Any, i: Any) -> dict[str, Any]:
+    def corner(rows: Array, kept: Any, i: Any) -> dict[str, Any]:
         low = logical_and(i < count, rows[0][2] <= most)
         return {"kept": kept + where(low, 1.0, 0.0), "to": np.array([where(low, kept, -1.0)]), "rows": rows}
 
@@ -137,7 +137,7 @@ def spread(area: Callable[[Array], Any], count: Any, trials: int, turns: bool) -
     on, whatever the area, until it has gone once round.
     """
 
-    def step(corners: Any, size: Any, best: Any, moving: Any, _: Any) -> dict[str, Any]:
+    def step(corners: Array, size: Any, best: Any, moving: Any, _: Any) -> dict[str, Any]:
         trial = np.array([_next(x, count, moving == float(k)) for k, x in enumerate(corners)])
         new, last = area(trial), moving > 2.5
         gains = new > size * LARGER

@@ -53,7 +53,7 @@ class Rows(NamedTuple):
                 state = step(state, row)
             return state
 
-        def one(state: Any, row: Any) -> dict[str, Any]:
+        def one(state: Any, row: Array) -> dict[str, Any]:
             return {"state": step(state, row)}
 
         return scan(one, {"row": self.numbers}, {"state": state}, count=self.count, history=False)["state"]
@@ -232,7 +232,7 @@ class _Polyhedron:
 
     @cached_property
     def sides(self) -> Rows:
-        def one(k: Any, side: Any, normal: Any, flats: Any) -> dict[str, Any]:
+        def one(k: Any, side: Any, normal: Array, flats: Any) -> dict[str, Any]:
             present = logical_and(k < self.count, flats >= self._flats)
             return {"row": np.array([number(present), *(self.X.R @ normal), side])}
 

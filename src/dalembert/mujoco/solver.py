@@ -75,7 +75,7 @@ def forces_at(a: Array, blocks: Sequence[Block], contacts: Contacts | None = Non
     pushes = np.zeros((0, 3))
     if contacts is not None:
 
-        def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
+        def one(gathered: Array, J: Array, reference: Any, *law: Any) -> dict[str, Any]:
             push = contacts.answer(J @ a - reference, *law)[0]
             return {"gathered": gathered + J.T @ push, "push": push}
 
@@ -133,7 +133,7 @@ class _Problem:
         """The slope and the curvature of the cost with those of contacts."""
         at = np.nonzero(np.tril(contacts.pattern))
 
-        def one(added: Any, gradient: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
+        def one(added: Array, gradient: Array, J: Array, reference: Any, *law: Any) -> dict[str, Any]:
             force, stiffness = contacts.answer(J @ a - reference, *law)
             W = stiffness @ J
             more = sum(row[at[0]] * turned[at[1]] for row, turned in zip(J, W, strict=True))

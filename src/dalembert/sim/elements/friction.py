@@ -143,7 +143,7 @@ class JointFriction(Element):
 def _interval(level: float, rises: tuple[tuple[float, float], ...]) -> Interval:
     """Friction that is larger at rest and in slow sliding than `level`."""
 
-    def sliding(v: Any) -> Any:
+    def sliding(v: Array) -> Any:
         return level + sum(size * exp(-((v / speed) ** 2)) for size, speed in rises)
 
     return Interval(level + sum(size for size, _ in rises), sliding if rises else None)

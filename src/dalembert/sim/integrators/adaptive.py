@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import displacement_rate, integrate
 from dalembert.math import abs as absolute
 from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
-from dalembert.typing import Array
+from dalembert.typing import Array, Scalar
 
 from ..program import Program
 from ..system.shared import shared
@@ -114,7 +114,7 @@ def attempt(
     return outputs
 
 
-def _square(method: Tableau, h: Any, d: list, measured: list, scale: Array) -> Any:
+def _square(method: Tableau, h: Scalar, d: list, measured: list, scale: Array) -> Any:
     """Mean square of the error in units of the tolerance."""
     squares = []
     for row in method.errors:
@@ -139,7 +139,9 @@ def adaptive_program(system: System, method: Tableau, identity: str | None) -> P
     """
     model = system.model
 
-    def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, row: Any, stop: Any, u: Any) -> dict[str, Any]:
+    def compute(
+        q: Array, e: Array, k: Any, clock: Any, limits: Array, row: Array, stop: Any, u: Array
+    ) -> dict[str, Any]:
         used = system if system.called else shared(system, method.end)
         return attempt(used, method, q, e, k, AdaptiveClock(*clock), StepLimits(*limits), row[0], stop[0], u)
 
@@ -191,7 +193,7 @@ def between(system: System, method: Tableau, identity: str | None) -> Program:
     size, later = n + system.ne, len(method.c) - 1
 
     def compute(
-        q: Any, e: Any, at: Any, u: Any, acc: Any, total: Any, end: Any, row: Any, share: Any
+        q: Array, e: Array, at: Any, u: Array, acc: Array, total: Array, end: Any, row: Array, share: Any
     ) -> dict[str, Any]:
         t, h = at
         rows = acc.reshape(later + 1, size)

@@ -13,7 +13,7 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 from dalembert.model.mujoco import MujocoOption
-from dalembert.typing import Array
+from dalembert.typing import Array, Scalar
 
 from ..program import Program
 from ..system.contact_step import contact_step
@@ -97,7 +97,7 @@ def uncarried(integrator: Integrator) -> Integrator:
     return integrator if integrator.carried is None else replace(integrator, carried=None)
 
 
-def _explicit(method: Tableau, system: Any, t: Any, h: Any, q: Any, e: Any, u: Any) -> tuple[Array, Array]:
+def _explicit(method: Tableau, system: Any, t: Scalar, h: Scalar, q: Any, e: Any, u: Any) -> tuple[Array, Array]:
     return runge_kutta(system, method, t, h, q, e, u)
 
 
@@ -228,7 +228,7 @@ def fixed_program(
     """
     model, step, evaluations = system.model, integrator.fixed_step, integrator.evaluations
 
-    def compute(q: Any, e: Any, number: Any, timing: Any, u: Any) -> dict[str, Any]:
+    def compute(q: Array, e: Array, number: Any, timing: Any, u: Array) -> dict[str, Any]:
         t0, h = timing
         used = system if system.called or evaluations < MANY else shared(system, evaluations)
         q1, e1 = step(used, t0 + number[0] * h, h, q, e, u)
@@ -256,7 +256,7 @@ def sampled_program(system: System, integrator: Integrator, sampling: Sampling) 
     """
     model, step = system.model, integrator.fixed_step
 
-    def compute(q: Any, e: Any, number: Any, timing: Any, memory: Any, command: Any) -> dict[str, Any]:
+    def compute(q: Array, e: Array, number: Any, timing: Any, memory: Array, command: Any) -> dict[str, Any]:
         t0, h = timing
         t = t0 + number[0] * h
         tau, after = sampling.advanced(number[0], t, q, system.layout.velocity(e), memory, {})

@@ -16,26 +16,28 @@ from dalembert.dynamics.algorithms import displacement_rate, integrate
 from dalembert.dynamics.algorithms.free_bodies import drifts, turning
 from dalembert.model import Model
 from dalembert.spatial import so3
-from dalembert.typing import Array
+from dalembert.typing import Array, Scalar
 
 from ..system.drift import straightened
 from ..system.system import System
 from .tableaux import RK4, Tableau, weighted
 
 
-def runge_kutta(system: System, method: Tableau, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def runge_kutta(
+    system: System, method: Tableau, t: Scalar, h: Scalar, q: Array, e: Array, u: Array
+) -> tuple[Array, Array]:
     """(q, e) after one step of size h."""
     slopes = method.stages(system, t, h, q, e, u)
     d = h * weighted(method.b, slopes.d)
     return system.projected(integrate(system.model, q, d), e + h * weighted(method.b, slopes.e), t + h)
 
 
-def semi_implicit(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def semi_implicit(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of symplectic Euler: new velocities first, then the configuration along them."""
     return _followed(system, t, h, q, e, u, system)
 
 
-def semi_implicit_damped(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def semi_implicit_damped(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """Like `semi_implicit`, with the damping of joints felt at the end of the step: stable however strong it is.
 
     (M + h D) Δv = h f, D the damping: it adds h times itself to the rotor inertia.
@@ -50,7 +52,9 @@ def semi_implicit_damped(system: System, t: Any, h: Any, q: Array, e: Array, u: 
     return _followed(system, t, h, q, e, u, damped)
 
 
-def _followed(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, kicking: System) -> tuple[Array, Array]:
+def _followed(
+    system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, kicking: System
+) -> tuple[Array, Array]:
     """The step of `kicking`; the accounts take the powers at the mean velocity, which is what changes the energy."""
     layout = system.layout
     d, after = kicking.kicked(t, h, q, e, u)
@@ -71,7 +75,7 @@ def _followed(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, kick
     return q1, layout.replaced(end, accounts=layout.accounts(e) + h * powers)
 
 
-def rk4_in_world_axes(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def rk4_in_world_axes(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of the classical method.
 
     Linear velocities, accelerations and displacements of free bodies are along the axes of the world; rotations are

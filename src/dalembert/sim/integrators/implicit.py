@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.compiler.graph import Scalar, jacobian, substitute
+from dalembert.compiler import graph
+from dalembert.compiler.graph import jacobian, substitute
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms import integrate
 from dalembert.dynamics.algorithms.forward_dynamics import MassSolver
@@ -41,7 +42,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 from dalembert.model import Model
 from dalembert.quantities.tangent import differentiated, pulled
-from dalembert.typing import Array
+from dalembert.typing import Array, Scalar
 
 from ..program import Program
 from ..system.drift import straightened, without_translation
@@ -50,8 +51,7 @@ from ..system.system import Applied, System
 
 def inputs_beside(values: list[Any], size: int) -> Array:
     """Inputs (size,) of the same trace."""
-    graph = next(x for x in values if isinstance(x, Scalar)).graph
-    return graph.input("unknowns", size)
+    return next(x for x in values if isinstance(x, graph.Scalar)).graph.input("unknowns", size)
 
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
@@ -91,7 +91,7 @@ class NewtonTiming(NamedTuple):
 Residual = Callable[..., Attempt]  # (system, t, h, q, e, u, x)
 
 
-def midpoint(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, x: Array) -> Attempt:
+def midpoint(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, x: Array) -> Attempt:
     """Implicit midpoint: forces balance halfway along q ⊕ d, at the velocity d / h. Symmetric, order 2."""
     layout = system.layout
     d, z1 = layout.velocity(x), layout.states(x)
@@ -105,7 +105,7 @@ def midpoint(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, x: Ar
     return Attempt(np.concatenate([h * missing, lag]), integrate(system.model, q, d), e1)
 
 
-def held(system: System, method: Residual, t: Any, h: Any, q: Array, e: Array, u: Array, x: Array) -> Attempt:
+def held(system: System, method: Residual, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, x: Array) -> Attempt:
     """A step between two impulses, in the unknowns x = [d, z at the end, λ]: see the head of this file."""
     rows = system.solved_rows(system.held_rows(t, q, e))
     if rows is None:
@@ -186,7 +186,7 @@ def newton_program(
     """
     model = system.model
 
-    def compute(q: Any, e: Any, x: Any, clock: Any, timing: Any, u: Any) -> dict[str, Any]:
+    def compute(q: Array, e: Array, x: Any, clock: Any, timing: Any, u: Array) -> dict[str, Any]:
         return newton(system, method, q, e, x, NewtonClock(*clock), NewtonTiming(*timing), u)
 
     size = unknowns(system)
@@ -206,7 +206,7 @@ def newton_program(
     )
 
 
-def solved(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, method: Residual) -> tuple[Array, Array]:
+def solved(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, method: Residual) -> tuple[Array, Array]:
     """(q, e) after one step with a fixed number of Newton iterations, for lanes that go together; NaN if unsettled."""
     layout, m = system.layout, system.layout.measured_size
     symbols = inputs_beside([*q, *e, *u, t, h], unknowns(system))
@@ -222,7 +222,7 @@ def solved(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, method:
     return tuple(where(settled, substitute(y, values), np.nan) for y in (step.q, step.e))
 
 
-def implicit_velocity(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def implicit_velocity(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step of (M − h ∂f/∂v) Δv = h f + Jᵀλ, f all forces at the beginning; then q ⊕ h v_new. Order 1.
 
     J Δv is what the constraints ask for, and the end is projected onto them.
@@ -236,7 +236,7 @@ def implicit_velocity(system: System, t: Any, h: Any, q: Array, e: Array, u: Arr
     return _velocity_step(system, t, h, q, e, u, force, lambda D: D)
 
 
-def implicit_fast(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def implicit_fast(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """Like `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1.
 
     Free bodies that carry nothing keep both: their rows and columns of ∂f/∂v are those of `implicit_velocity`.
@@ -263,7 +263,7 @@ def implicit_fast(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) 
     return _velocity_step(system, t, h, q, e, u, force, slopes)
 
 
-def _applied_at(system: System, t: Any, q: Array, e: Array, u: Array, v: Array) -> Applied:
+def _applied_at(system: System, t: Scalar, q: Array, e: Array, u: Array, v: Array) -> Applied:
     """All that acts at the velocity v (nv,) instead of that of e.
 
     Sliding friction stays as it is at the velocity of e: where it falls with the speed, its slope is no damping.
@@ -278,8 +278,8 @@ def _applied_at(system: System, t: Any, q: Array, e: Array, u: Array, v: Array) 
 
 def _velocity_step(
     system: System,
-    t: Any,
-    h: Any,
+    t: Scalar,
+    h: Scalar,
     q: Array,
     e: Array,
     u: Array,
@@ -316,7 +316,7 @@ def _force(system: System, q: Array, v: Array, applied: Applied) -> Array:
 
 
 def _arrived(
-    system: System, t: Any, h: Any, q: Array, e: Array, u: Array, v: Array, soft: Array
+    system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, v: Array, soft: Array
 ) -> tuple[Array, Array]:
     """(q, e) after a step with the velocity v (nv,) at its end; soft: forces of MuJoCo's constraints over it.
 
@@ -350,7 +350,7 @@ def _slopes(model: Model, q: Array, v: Array) -> Array:
     return slopes(q, v)
 
 
-def variational(system: System, t: Any, h: Any, q: Array, e: Array, u: Array, x: Array) -> Attempt:
+def variational(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, x: Array) -> Attempt:
     """A step in the unknowns x = [d, z at the end]. Order 2."""
     model, layout, n = system.model, system.layout, system.model.nv
     d, z1 = layout.velocity(x), layout.states(x)

@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.dynamics.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.spatial import cross, so3
-from dalembert.typing import Array
+from dalembert.typing import Array, Scalar
 
 from ..elements.couplings import Bushing
 from ..system.free_bodies import FreeBodies
@@ -124,7 +124,7 @@ def primed(system: System, run: Any, q: Array, e: Array, memory: Array) -> Array
 
 
 def carried_step(
-    system: System, t: Any, h: Any, q: Array, e: Array, u: Array, memory: Array, alone: bool
+    system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, memory: Array, alone: bool
 ) -> tuple[Array, Array, Array]:
     """One step: q and v come to where the memory is ahead, and the memory goes on by a step."""
     bodies = free_bodies(system, alone)
@@ -134,14 +134,14 @@ def carried_step(
     ahead = now.poses.reshape(-1)
     before = bodies.moving(q, system.layout.velocity(e))
 
-    def step(body: FreeBody, pose: Any, V: Any, W: Any, V0: Any, W0: Any) -> dict[str, Any]:
+    def step(body: FreeBody, pose: Array, V: Array, W: Array, V0: Array, W0: Array) -> dict[str, Any]:
         return {"v": twist_of(body, pose, 2.0 * V - V0, 2.0 * W - W0)}
 
     end = bodies.over_bodies(step, pose=now.poses, V=now.velocity, W=now.spin, V0=before.velocity, W0=before.spin)
     expected = system.layout.replaced(e, end["v"].reshape(-1))  # as far as known: forces may depend on velocities
     acting = _without(system, lambda spring: spring.implicit).acting(t + whole * h, ahead, expected, u)
 
-    def push(body: FreeBody, pose: Any, V: Any, W: Any, g_before: Any, wrench: Any) -> dict[str, Any]:
+    def push(body: FreeBody, pose: Array, V: Array, W: Array, g_before: Any, wrench: Array) -> dict[str, Any]:
         g = gyroscopic(body, W)
         V1, W1 = pushed(body, pose, V, W, 1.5 * g - 0.5 * g_before, wrench, bodies.model.gravity, kick * h)
         return {"V": V1, "W": W1, "g": g}
@@ -151,7 +151,7 @@ def carried_step(
     moving = Moving(now.poses, after_push["V"], after_push["W"])
     phi, kicks = _held(bodies, moving, now.learned, h)
 
-    def move(body: FreeBody, pose: Any, V: Any, W: Any, V0: Any, W0: Any, kick: Any) -> dict[str, Any]:
+    def move(body: FreeBody, pose: Array, V: Array, W: Array, V0: Array, W0: Array, kick: Array) -> dict[str, Any]:
         V1, W1 = kicked(body, pose, V, W, kick)
         v = twist_of(body, pose, 0.5 * (V0 + V1), 0.5 * (W0 + W1))
         return {"pose": moved(body, pose, h * V1, h * W1), "V": V1, "W": W1, "v": v}
@@ -163,7 +163,7 @@ def carried_step(
     return ahead, system.layout.replaced(e, after["v"].reshape(-1), states), following.flat(bodies)
 
 
-def single_step(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def single_step(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one step that carries nothing: half a kick, a drift, half a kick, so two solves.
 
     The same motion as the steps that carry half-step velocities, to the order of the method.
@@ -206,7 +206,7 @@ def gyroscopic(body: FreeBody, W: Array) -> Array:
 
 
 def pushed(
-    body: FreeBody, pose: Any, V: Any, W: Any, gyroscopic: Any, wrench: Any, gravity: Array, h: Any
+    body: FreeBody, pose: Any, V: Any, W: Any, gyroscopic: Any, wrench: Any, gravity: Array, h: Scalar
 ) -> tuple[Array, Array]:
     """V and W of a body after the time h under gravity, a wrench (6,) at its origin, and gyroscopic moments."""
     moment, R = wrench[:3] - cross(body.com, wrench[3:]) - gyroscopic, so3.from_quaternion(pose[3:])
@@ -230,10 +230,10 @@ def _twists(bodies: FreeBodies, moving: Moving) -> Array:
     return bodies.over_bodies(step, **moving._asdict())["v"].reshape(-1)
 
 
-def _half(bodies: FreeBodies, moving: Moving, spin: Array, acting: Applied, h: Any) -> Moving:
+def _half(bodies: FreeBodies, moving: Moving, spin: Array, acting: Applied, h: Scalar) -> Moving:
     """After half a step of all forces that are known; spin (n, 3): of the gyroscopic moments."""
 
-    def step(body: FreeBody, pose: Any, V: Any, W: Any, turning: Any, wrench: Any) -> dict[str, Any]:
+    def step(body: FreeBody, pose: Array, V: Array, W: Array, turning: Any, wrench: Array) -> dict[str, Any]:
         V1, W1 = pushed(body, pose, V, W, gyroscopic(body, turning), wrench, bodies.model.gravity, 0.5 * h)
         return {"V": V1, "W": W1}
 
@@ -245,14 +245,14 @@ def _half(bodies: FreeBodies, moving: Moving, spin: Array, acting: Applied, h: A
 def _after_kicks(bodies: FreeBodies, moving: Moving, kicks: Array) -> Moving:
     """After impulses (n, …, 6) on all bodies."""
 
-    def step(body: FreeBody, pose: Any, V: Any, W: Any, kick: Any) -> dict[str, Any]:
+    def step(body: FreeBody, pose: Array, V: Array, W: Array, kick: Array) -> dict[str, Any]:
         return dict(zip("VW", kicked(body, pose, V, W, kick), strict=True))
 
     after = bodies.over_bodies(step, **moving._asdict(), kick=kicks)
     return moving._replace(velocity=after["V"], spin=after["W"])
 
 
-def _held(bodies: FreeBodies, moving: Moving, learned: Array, h: Any, single: bool = False) -> tuple[Array, Array]:
+def _held(bodies: FreeBodies, moving: Moving, learned: Array, h: Scalar, single: bool = False) -> tuple[Array, Array]:
     """φ (count,) that counts for what is learned, and impulses (n, …, 6) after which J v = −(φ + e) / h.
 
     single: e is the curvature itself, instead of what was learned.
@@ -273,7 +273,7 @@ def _held(bodies: FreeBodies, moving: Moving, learned: Array, h: Any, single: bo
     return counts, bodies.joints.impulsive_pushes(rows, impulses)
 
 
-def _stopped(bodies: FreeBodies, moving: Moving, h: Any) -> Array:
+def _stopped(bodies: FreeBodies, moving: Moving, h: Scalar) -> Array:
     """Impulses (n, …, 6) after which J v = 0 on rows that do not give way; those that do push for half a step."""
     if not bodies.joints.count:
         return np.zeros((len(bodies.bodies), 1, 6))
@@ -300,7 +300,7 @@ def sprung_bodies(system: System, lanes: bool = False) -> FreeBodies:
     return FreeBodies(system.model, system.elements, "axis-angle", explicit=True, lanes=lanes)
 
 
-def axis_angle(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
+def axis_angle(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array]:
     """(q, e) after one explicit step: new velocities, then x + h V and a turn about W / |W| by |W| h.
 
     Forces, moments and gyroscopic moments are those at the beginning: first order. For free bodies that springs hold.
@@ -318,7 +318,7 @@ def axis_angle(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> 
 
 
 def _explicit(
-    system: System, bodies: FreeBodies, moving: Moving, acting: Applied, h: Any, ground: Moving = STILL
+    system: System, bodies: FreeBodies, moving: Moving, acting: Applied, h: Scalar, ground: Moving = STILL
 ) -> tuple[Moving, Array]:
     """After an explicit step of h; and v (nv,) there."""
     held = [element for element in system.elements if isinstance(element, Bushing)]
@@ -329,7 +329,7 @@ def _explicit(
         pushes = bodies.joints.pushes(moving, springs, ground)
     wrenches = bodies.wrenches(acting.forces, acting.wrenches)
 
-    def step(body: FreeBody, pose: Any, V: Any, W: Any, wrench: Any, kick: Any) -> dict[str, Any]:
+    def step(body: FreeBody, pose: Array, V: Array, W: Array, wrench: Array, kick: Array) -> dict[str, Any]:
         V1, W1 = pushed(body, pose, V, W, gyroscopic(body, W), wrench, bodies.model.gravity, h)
         V1, W1 = kicked(body, pose, V1, W1, kick)
         following = moved(body, pose, h * V1, h * W1)
@@ -340,7 +340,7 @@ def _explicit(
 
 
 def carried_explicit(
-    system: System, t: Any, h: Any, q: Array, e: Array, u: Array, memory: Array, alone: bool
+    system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, memory: Array, alone: bool
 ) -> tuple[Array, Array, Array]:
     """`axis_angle`, with poses, V and W side by side in the memory, those of the ground before those of the bodies."""
     bodies, layout = sprung_bodies(system, alone), system.layout

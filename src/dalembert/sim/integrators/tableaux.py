@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.compiler.graph import jacobian, substitute
 from dalembert.dynamics.algorithms import displacement_rate, integrate, mass_matrix
 from dalembert.linear import solve, sparse_product
-from dalembert.typing import Array
+from dalembert.typing import Array, Scalar
 
 from ..system.system import System
 from . import dop853
@@ -71,7 +71,7 @@ class Tableau:
         return bool(self.errors)
 
     def stages(
-        self, system: System, t: Any, h: Any, q: Array, e: Array, u: Array, first: Any = None, dense: bool = True
+        self, system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, first: Any = None, dense: bool = True
     ) -> Stages:
         """The slopes of a step of size h from (t, q, e).
 
@@ -191,7 +191,7 @@ class Rosenbrock(Tableau):
     linear: ClassVar[bool] = True
 
     def stages(
-        self, system: System, t: Any, h: Any, q: Array, e: Array, u: Array, first: Any = None, dense: bool = True
+        self, system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array, first: Any = None, dense: bool = True
     ) -> Stages:
         """The slopes K of a step of size h from (t, q, e)."""
         model, layout = system.model, system.layout
@@ -218,7 +218,7 @@ class Rosenbrock(Tableau):
         return slopes
 
 
-def _linearized(system: System, t: Any, h: Any, q: Array, e: Array, u: Array) -> tuple[Array, Array, Array]:
+def _linearized(system: System, t: Scalar, h: Scalar, q: Array, e: Array, u: Array) -> tuple[Array, Array, Array]:
     """f at the start of a step, its slopes in [d, velocity, states], and its slope in t."""
     model, layout = system.model, system.layout
     n, size = model.nv, model.nv + layout.measured_size

@@ -110,7 +110,7 @@ class Programs:
         """ė (ne,) of a state."""
         system = self.system
 
-        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+        def compute(t: Any, q: Array, e: Array, u: Array) -> dict[str, Any]:
             return {"rates": system.rates(t[0], q, e, u)}
 
         return self._of_state("rates", {"rates": (system.ne,)}, compute, lanes=1, interpreted=system.called)
@@ -119,7 +119,7 @@ class Programs:
         """Numbers that change sign at events: guards of the system, then those of the user, traced for every run."""
         system = self.system
 
-        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+        def compute(t: Any, q: Array, e: Array, u: Array) -> dict[str, Any]:
             numbers = [event.number(t[0], q, system.layout.velocity(e)) for event in events]
             return {"values": [*guards(system, t[0], q, e, u), *numbers]}
 
@@ -133,7 +133,7 @@ class Programs:
         """Mass matrix, acceleration without held rows, and all rows, for deciding which of them hold."""
         system, n, count = self.system, self.system.model.nv, self.system.row_count
 
-        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+        def compute(t: Any, q: Array, e: Array, u: Array) -> dict[str, Any]:
             applied, v = system.applied(t[0], q, e, u), system.layout.velocity(e)
             M = algorithms.mass_matrix(system.model, q)
             a = algorithms.forward_dynamics(system.model, q, v, applied.forces, applied.wrenches)
@@ -150,7 +150,7 @@ class Programs:
         system, count = self.system, self.system.permanent_count
         z = np.zeros(system.layout.nz)
 
-        def compute(q: Any, v: Any) -> dict[str, Any]:
+        def compute(q: Array, v: Array) -> dict[str, Any]:
             rows = system.constraint_rows(0.0, q, v, z)
             return {"residual": rows.coordinate[:count], "J": rows.J[:count], "surface": rows.surface[:count]}
 
@@ -163,7 +163,7 @@ class Programs:
         """Torques and energies of states."""
         system = self.system
 
-        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+        def compute(t: Any, q: Array, e: Array, u: Array) -> dict[str, Any]:
             return {
                 "tau": system.torque(t[0], q, e, u),
                 "energies": list(system.energies(t[0], q, e, u)),

@@ -47,7 +47,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: Array, q: Array
     system, k = programs.system, len(element.names)
     model = system.model
 
-    def compute(q: Any, v: Any, z: Any = NOTHING) -> dict[str, Any]:
+    def compute(q: Array, v: Array, z: Array = NOTHING) -> dict[str, Any]:
         rows, pushes = element.pushes(Situation(model, 0.0, q, v, z, np.zeros(model.nv)))
         moving, force = (rows.J @ v).reshape(k, 3), np.array([each.force for each in pushes])
         return {"gap": rows.gap, "position": rows.position, "axes": rows.axes, "u": moving, "force": force}
@@ -71,7 +71,7 @@ def _soft(programs: Programs, element: SoftContact, t: Array, q: Array, e: Array
     problem, system = element.problem, programs.system
     model, k = system.model, len(problem.names)
 
-    def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+    def compute(t: Any, q: Array, e: Array, u: Array) -> dict[str, Any]:
         v, acting = system.layout.velocity(e), system.acting(t[0], q, e, u)
         return problem.touching(model, q, v, acting.forces, acting.wrenches)[1]._asdict()
 
@@ -157,10 +157,10 @@ class CandidateView:
         """gap and position at q; axes, rows and velocities where the last step took them, half a step before."""
         model, k, element = self.system.model, len(self.names), self.element
 
-        def rows_of(q: Any) -> Any:
+        def rows_of(q: Array) -> Any:
             return element.gathering(model).rows(q) if element.slots else contact_rows(model, q, element.patches)
 
-        def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
+        def compute(q: Array, v: Array, h: Any) -> dict[str, Any]:
             here = rows_of(q)
             before, v_before = drifted(model, q, v, -0.5 * h[0])
             rows = rows_of(before)
@@ -221,11 +221,11 @@ class SceneView:
         def velocity(motion: Array, position: Array) -> Array:
             return motion[3:6] + cross(motion[:3], position - motion[6:])
 
-        def one(position: Any, normal: Any, aside: Any, a: Any, b: Any) -> dict[str, Any]:
+        def one(position: Array, normal: Array, aside: Any, a: Any, b: Any) -> dict[str, Any]:
             axes = tangent_frame(normal)
             return {"axes": axes, "u": axes @ (velocity(a, position + aside) - velocity(b, position - aside))}
 
-        def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
+        def compute(q: Array, v: Array, h: Any) -> dict[str, Any]:
             here = points(self.patches, poses(model, q))
             before, v_before = step_of(self.system, self.element).drifted(q, v, -0.5 * h[0])
             X = poses(model, before)

@@ -52,7 +52,7 @@ def _computed(model: Model, sensors: Sequence[Sensor], q: Array, v: Array, a: Ar
     arrays = [q, v, a, *([_pushes(model, contacts)] if pushed else [])]
 
     def prepare() -> Any:
-        def compute(q: Any, v: Any, a: Any, pushes: Any = NOTHING) -> Array:
+        def compute(q: Array, v: Array, a: Any, pushes: Any = NOTHING) -> Array:
             return np.concatenate([np.atleast_1d(_reading(model, one, q, v, a, pushes)) for one in sensors])
 
         return function_call(model, "sensors", sizes, compute)
