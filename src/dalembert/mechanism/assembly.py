@@ -14,7 +14,7 @@ from dalembert.math.tolerances import CLOSED
 from dalembert.model import Model
 from dalembert.typing import Array
 
-from .build import Parts, built_tree
+from .build import MechanismParts, built_tree
 from .graph import grubler
 
 TRIES = 12  # starts beside the one that was asked for
@@ -128,7 +128,7 @@ class Mobility:
         return "\n".join(lines)
 
 
-def mobility(parts: Parts) -> Mobility:
+def mobility(parts: MechanismParts) -> Mobility:
     """The mobility of the mechanism as assembled, and in a position nearby."""
     model, q, _ = built_tree(parts)
     held = [joint for joint in parts.joints.values() if joint.springs is None]

@@ -16,11 +16,11 @@ from dalembert.spatial import Inertia, Pose, cross, so3
 from dalembert.typing import Array
 
 from . import assembly
-from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
+from .graph import CarrierTree, PathStep, coordinate_joints, factors, solved_for, spanning_tree
 from .parts import COM, GROUND, KINDS, ORIGIN, BodyPart, CamPart, JointPart, Relation, ShapePart, coordinates
 
 
-class Parts(NamedTuple):
+class MechanismParts(NamedTuple):
     """All parts of a mechanism."""
 
     name: str
@@ -44,7 +44,7 @@ class Built(NamedTuple):
     v: Array
 
 
-def tree_of(parts: Parts, only_needed: bool = False) -> Tree:
+def tree_of(parts: MechanismParts, only_needed: bool = False) -> CarrierTree:
     """The joints that carry bodies, and those that close loops."""
     tied = coordinate_joints(parts.relations, list(parts.joints.values()))
 
@@ -56,7 +56,7 @@ def tree_of(parts: Parts, only_needed: bool = False) -> Tree:
     return spanning_tree(bodies, parts.joints.values(), needed, only_needed, parts.what)
 
 
-def built_tree(parts: Parts) -> Built:
+def built_tree(parts: MechanismParts) -> Built:
     """Build a tree of joints with as few coordinates as it can have; other joints close loops."""
     tree = tree_of(parts)
     model = _model(parts, tree)
@@ -72,7 +72,7 @@ def built_tree(parts: Parts) -> Built:
     return Built(model, q, _speeds(parts, tree, model, q))
 
 
-def built_free(parts: Parts) -> Built:
+def built_free(parts: MechanismParts) -> Built:
     """Every body free, every joint a closure, but for joints that gears and cams count: they carry their bodies."""
     assembled = built_tree(parts)
     tree = tree_of(parts, only_needed=True)
@@ -106,14 +106,14 @@ def _twists(built: Built) -> list[Array]:
     return V
 
 
-def _with_relations(parts: Parts, tree: Tree) -> bool:
+def _with_relations(parts: MechanismParts, tree: CarrierTree) -> bool:
     return any(not isinstance(relation, CamPart) for relation in parts.relations)
 
 
 # ---- the model
 
 
-def _model(parts: Parts, tree: Tree, q: Array | None = None) -> Model:
+def _model(parts: MechanismParts, tree: CarrierTree, q: Array | None = None) -> Model:
     """q: where relations hold; None: relations are left out, but for cams."""
     builder = ModelBuilder(parts.name, gravity=parts.gravity)
     builder.add_body(GROUND, parent="world")
@@ -176,7 +176,7 @@ def _principal(inertia: Inertia) -> Pose:
     return Pose(axes, inertia.com)
 
 
-def _shape(step: Step) -> dict[str, Any]:
+def _shape(step: PathStep) -> dict[str, Any]:
     """Axes of the joint in the tree: where it is taken from its second body to its first, the opposite ones."""
     shape = {key: step.joint.shape[key] for key in KINDS[step.joint.kind].shape}
     if step.sign > 0.0 or not shape:
@@ -189,7 +189,7 @@ def _shape(step: Step) -> dict[str, Any]:
 # ---- the state in which it is put together
 
 
-def _rough(parts: Parts, tree: Tree, model: Model) -> Array:
+def _rough(parts: MechanismParts, tree: CarrierTree, model: Model) -> Array:
     """Coordinates (nq,) from what was stated of joints, and of the places of bodies."""
     q = algorithms.neutral(model)
     reached: dict[str, Pose] = {GROUND: Pose.identity()}  # X_WB of the stated frames
@@ -215,7 +215,7 @@ def _rough(parts: Parts, tree: Tree, model: Model) -> Array:
     return q
 
 
-def _speeds(parts: Parts, tree: Tree, model: Model, q: Array) -> Array:
+def _speeds(parts: MechanismParts, tree: CarrierTree, model: Model, q: Array) -> Array:
     v = np.zeros(model.nv)
     held: list[int] = []
     names: list[str] = []
@@ -259,7 +259,7 @@ def closure_of(joint: JointPart) -> Closure:
     return CLOSURES[KINDS[joint.kind].closure](joint.name, *ends, **shape)
 
 
-def bushing(parts: Parts, model: Model, q: Array, joint: JointPart, step: float | None) -> Bushing:
+def bushing(parts: MechanismParts, model: Model, q: Array, joint: JointPart, step: float | None) -> Bushing:
     """The springs and dampers instead of a joint.
 
     A stiffness that is stated is that of rows in m, and per m² that of rows in rad. Without one every row gets

@@ -13,7 +13,7 @@ from dalembert.model import Model, ModelBuilder
 from dalembert.sim.elements import Element, IndependentJoints
 
 from .assembly import Mobility, mobility, stays_independent
-from .build import Parts, built_free, built_tree, bushing, tree_of
+from .build import MechanismParts, built_free, built_tree, bushing, tree_of
 from .changes import simulate_changes
 from .drawing import Drawing
 from .elements import AxisForce, Controller, LineForce, NamedSpring, PointLoad
@@ -247,10 +247,10 @@ class Mechanism(Drawing):
         return self._sensors
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> MechanismParts:
         """All bodies, joints and relations."""
         lists = list(self._relations.values()), list(self._shapes.values())
-        return Parts(self.name, self.gravity, dict(self._bodies), dict(self._joints), *lists)
+        return MechanismParts(self.name, self.gravity, dict(self._bodies), dict(self._joints), *lists)
 
     def build(self, coordinates: str = "tree", *, step: float | None = None) -> MechanismRobot:
         """The robot, put together.

@@ -22,7 +22,7 @@ from .parts import (
     CamPart,
     End,
     JointPart,
-    Mesh,
+    MeshPart,
     Relation,
     ShapePart,
     X,
@@ -229,7 +229,7 @@ class Drawing:
             raise DalembertError(f"{where}: {a!r}, {b!r} and their carrier {carrier!r} must be three bodies")
         if not (fa and fb):
             raise DalembertError(f"{where}: teeth and radii must not be 0")
-        mesh = Mesh(name, kind, a, b, carrier, fa, fb)
+        mesh = MeshPart(name, kind, a, b, carrier, fa, fb)
         factors(mesh, list(self._joints.values()))  # refuses wheels without shafts
         self._relations[name] = mesh
         return self

@@ -24,7 +24,7 @@ Law = float | Callable[..., Any]
 NOTHING = np.zeros(3)
 
 
-class Named(Element):
+class NamedElement(Element):
     """An element with a name of its own."""
 
     name: str
@@ -34,7 +34,7 @@ class Named(Element):
 
 
 @dataclass(frozen=True)
-class AxisForce(Named):
+class AxisForce(NamedElement):
     """A torque about, or a force along, an axis between two frames: a motor, a spring and a damper at a joint.
 
     On `other`: effort − stiffness (x − rest) − damping ẋ, and the opposite on `frame`; x is the angle of `other` about
@@ -166,7 +166,7 @@ class NamedSpring(PointSpring):
 
 
 @dataclass(frozen=True)
-class LineForce(Named):
+class LineForce(NamedElement):
     """A force along the line between the origins of two frames, which drives them apart: a linear actuator [N].
 
     effort: a number, or a traced function (t, length, rate).
@@ -212,7 +212,7 @@ class LineForce(Named):
 
 
 @dataclass(frozen=True)
-class PointLoad(Named):
+class PointLoad(NamedElement):
     """A force [N] and a moment [N·m] at the origin of a frame, along the axes of the world or of the frame.
 
     Each three numbers, or a traced function (t, q, v) of three.

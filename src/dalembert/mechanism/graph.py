@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 from dalembert.errors import DalembertError
 
-from .parts import COUNTED, GROUND, KINDS, CamPart, JointPart, Mesh, Relation
+from .parts import COUNTED, GROUND, KINDS, CamPart, JointPart, MeshPart, Relation
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One step along a path: a joint, and 1.0 if it is taken from its first body to its second, else −1.0."""
 
     joint: JointPart
     sign: float
 
 
-class Tree(NamedTuple):
+class CarrierTree(NamedTuple):
     """The bodies in the order in which they are added, each with the step that carries it; None: it is free."""
 
-    carriers: dict[str, Step | None]
+    carriers: dict[str, PathStep | None]
     closing: tuple[JointPart, ...]
 
 
@@ -36,7 +36,7 @@ def spanning_tree(
     needed: Callable[[JointPart], bool],
     only_needed: bool,
     what: str,
-) -> Tree:
+) -> CarrierTree:
     """A tree from the ground: joints that are needed first, of the others those nearest to the ground.
 
     only_needed: other joints all close loops, and their bodies are free.
@@ -102,8 +102,8 @@ def _spread(names: list[str], on: Mapping[str, list[JointPart]], taken: Callable
             level = following
 
 
-def _oriented(names: list[str], chosen: Mapping[str, list[JointPart]], closing: list[JointPart]) -> Tree:
-    carriers: dict[str, Step | None] = {}
+def _oriented(names: list[str], chosen: Mapping[str, list[JointPart]], closing: list[JointPart]) -> CarrierTree:
+    carriers: dict[str, PathStep | None] = {}
     for root in names:
         if root in carriers:
             continue
@@ -115,15 +115,15 @@ def _oriented(names: list[str], chosen: Mapping[str, list[JointPart]], closing: 
             for joint in chosen.get(body, ()):
                 end, sign = other_end(joint, body)
                 if end not in carriers and end != GROUND:
-                    carriers[end] = Step(joint, sign)
+                    carriers[end] = PathStep(joint, sign)
                     queue.append(end)
-    return Tree(carriers, tuple(closing))
+    return CarrierTree(carriers, tuple(closing))
 
 
-def path(joints: Iterable[JointPart], start: str, end: str, where: str) -> list[Step]:
+def path(joints: Iterable[JointPart], start: str, end: str, where: str) -> list[PathStep]:
     """The shortest way from one body to another through joints of one coordinate."""
     counted = [joint for joint in joints if joint.kind in COUNTED]
-    paths: dict[str, list[Step]] = {start: []}
+    paths: dict[str, list[PathStep]] = {start: []}
     level = [start]
     while level and end not in paths:
         following = []
@@ -132,7 +132,7 @@ def path(joints: Iterable[JointPart], start: str, end: str, where: str) -> list[
                 if body in (joint.a.body, joint.b.body):
                     reached, sign = other_end(joint, body)
                     if reached not in paths:
-                        paths[reached] = [*paths[body], Step(joint, sign)]
+                        paths[reached] = [*paths[body], PathStep(joint, sign)]
                         following.append(reached)
         level = following
     if end not in paths:
@@ -144,7 +144,7 @@ def path(joints: Iterable[JointPart], start: str, end: str, where: str) -> list[
     return paths[end]
 
 
-def factors(mesh: Mesh, joints: list[JointPart]) -> dict[str, float]:
+def factors(mesh: MeshPart, joints: list[JointPart]) -> dict[str, float]:
     """Joint → factor: Σ factor · coordinate stays constant. Axes along the way must be parallel to the last one."""
     total: dict[str, float] = {}
     for body, factor in ((mesh.a, mesh.factor_a), (mesh.b, mesh.factor_b)):

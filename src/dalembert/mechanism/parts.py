@@ -177,7 +177,7 @@ class JointPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class MeshPart:
     """Two bodies on a carrier whose motions relative to it are tied: factor_a · x_a + factor_b · x_b stays constant."""
 
     name: str
@@ -210,7 +210,7 @@ class ShapePart:
     shape: Shape
 
 
-Relation = Mesh | CamPart
+Relation = MeshPart | CamPart
 
 
 SHAPES: dict[str, tuple[Callable[..., Shape], tuple[str, ...]]] = {

@@ -61,7 +61,7 @@ class Sensor(NamedTuple):
     of: str
 
 
-class Moment(NamedTuple):
+class SensedState(NamedTuple):
     """One state of a run with all that acts: accelerations a (nv,), wrenches by body, multipliers of closures (nc,)."""
 
     s: Situation
@@ -139,7 +139,7 @@ def system_of(model: Model, elements: Sequence[Element], friction: str = "dry") 
     return System(model, prepared, ledger=False)
 
 
-def moment_of(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: Any) -> Moment:
+def moment_of(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: Any) -> SensedState:
     model = system.model
     seen = system.situations(t[0], q, v, z, tau)
     actions = [element.act(s) for element, s in zip(system.elements, seen, strict=True)]
@@ -156,10 +156,10 @@ def moment_of(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: 
     a = algorithms.forward_dynamics(model, q, v, total, wrenches)
     loads = algorithms.closure_loads(model, q, forces[:count], wrenches) if count else wrenches
     alone = Situation(model, t[0], q, v, np.zeros(0), tau)
-    return Moment(alone, a, system.elements, actions, loads, forces[:count])
+    return SensedState(alone, a, system.elements, actions, loads, forces[:count])
 
 
-def _reading(sensor: Sensor, mechanism: Mechanism, moment: Moment) -> Any:
+def _reading(sensor: Sensor, mechanism: Mechanism, moment: SensedState) -> Any:
     s, model = moment.s, moment.s.model
     if sensor.kind in ("position", "velocity", "acceleration"):
         frame = model.frame(sensor.of)
@@ -177,7 +177,7 @@ def _reading(sensor: Sensor, mechanism: Mechanism, moment: Moment) -> Any:
     return reaction(joint, mechanism, moment)[3:] if sensor.kind == "force" else reaction(joint, mechanism, moment)[:3]
 
 
-def _coordinate(joint: JointPart, moment: Moment) -> tuple[Any, Any]:
+def _coordinate(joint: JointPart, moment: SensedState) -> tuple[Any, Any]:
     """The coordinate of a joint and its rate: counted where it carries a body, else from −π to π."""
     s = moment.s
     carried = [body for body in s.model.bodies if body.joint.name == joint.name and body.joint.nv == 1]
@@ -188,7 +188,7 @@ def _coordinate(joint: JointPart, moment: Moment) -> tuple[Any, Any]:
     return x, rate
 
 
-def reaction(joint: JointPart, mechanism: Mechanism, moment: Moment) -> Array:
+def reaction(joint: JointPart, mechanism: Mechanism, moment: SensedState) -> Array:
     """[τ; f] (6,) of a joint on its body b, in the world, at its point b."""
     s, model = moment.s, moment.s.model
     X_a, X_b = (algorithms.frame_pose(model, s.q, model.frame(end.name)) for end in (joint.a, joint.b))

@@ -164,7 +164,7 @@ def sweep(robot: Robot, joint: str, values: Any, start: Any = None) -> Sweep:
     if grid.ndim != 1 or len(grid) < 2 or not np.all(np.isfinite(grid)) or not np.all(np.diff(grid)):
         raise DalembertError("sweep: values must be two or more finite numbers, each other than the one before")
     stated = getattr(robot, "start", (algorithms.neutral(model),))[0] if start is None else np.asarray(start, float)
-    walk = _Walk(model, body.v.start, body.q.start)
+    walk = _Branch(model, body.v.start, body.q.start)
     q = walk.reach(walk.closed_at(stated), grid[0])
     rows: list[tuple[Array, ...]] = []
     singular: list[float] = []
@@ -178,7 +178,7 @@ def sweep(robot: Robot, joint: str, values: Any, start: Any = None) -> Sweep:
     return Sweep(robot, joint, grid, positions, slopes, curvatures, tuple(singular))
 
 
-class _Walk:
+class _Branch:
     """Along the closed positions of a model, by the coordinate of one joint."""
 
     def __init__(self, model: Model, freedom: int, coordinate: int) -> None:

@@ -115,7 +115,7 @@ def energies(robot: MechanismRobot, q: Array, v: Array) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Later(Element):
+class ShiftedElement(Element):
     """An element whose time began earlier: functions of time go on after a change."""
 
     element: Any
@@ -158,7 +158,7 @@ class Later(Element):
 def later(element: Element, t: float) -> Element:
     """The element with its time shifted, if it may depend on time: it has a function, or its class is a user's."""
     timed = any(callable(value) for value in vars(element).values())
-    return Later(element, t) if timed or not type(element).__module__.startswith("dalembert.") else element
+    return ShiftedElement(element, t) if timed or not type(element).__module__.startswith("dalembert.") else element
 
 
 def _stored(element: Element, robot: MechanismRobot, q: Array, v: Array) -> Any:

@@ -27,7 +27,7 @@ from dalembert.sim.system.system import System
 from dalembert.spatial import cross, so3
 from dalembert.typing import Array
 
-from .elements import Named, Vector
+from .elements import NamedElement, Vector
 
 if TYPE_CHECKING:
     from .robot import MechanismRobot
@@ -38,7 +38,7 @@ STEADY = 1e-6  # [m/s², rad/s²]: the largest acceleration of a steady motion
 
 
 @dataclass(frozen=True)
-class Wheel(Named):
+class Wheel(NamedElement):
     """A wheel of `radius` [m] about the origin of a frame, turning about `axis` of it, that rolls on level ground.
 
     normal: of the ground, in the world; level [m]: how high it is along the normal.

@@ -35,7 +35,7 @@ ROUNDING = 1e-12  # of an edge: a corner of the reference this far outside the p
 CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 
 
-class Faces(NamedTuple):
+class FaceAxis(NamedTuple):
     """The best axis of a face: separation [m], whether it is the second box's, and which of its axes, as 0, 0, 1."""
 
     separation: Any
@@ -43,7 +43,7 @@ class Faces(NamedTuple):
     unit: Array
 
 
-class Edges(NamedTuple):
+class EdgeAxis(NamedTuple):
     """The best axis of two edges: separation [m], or the faces' with `found` 0.
 
     axis (3,): in axes of the first box, either way. first (3,), second (3,): along which axis of each box its edge is.
@@ -100,23 +100,23 @@ def product(M: Array, x: Array) -> Array:
     return np.array([dot(row, x) for row in M])
 
 
-def _faces(boxes: Placed) -> Faces:
+def _faces(boxes: Placed) -> FaceAxis:
     """Best axis of a face; ties go to the first one, the first box before the second."""
     a, b, R, p_b, p_a = boxes
     sizes = absolute(R)
-    best = Faces(-FAR, 0.0, np.zeros(3))
+    best = FaceAxis(-FAR, 0.0, np.zeros(3))
     for second, (p, half, radius) in enumerate(((p_b, a, product(sizes, b)), (p_a, b, product(sizes.T, a)))):
         for i, unit in enumerate(np.eye(3)):
             separation = absolute(p[i]) - half[i] - radius[i]
-            best = chosen(separation > best.separation, Faces(separation, float(second), unit), best)
+            best = chosen(separation > best.separation, FaceAxis(separation, float(second), unit), best)
     return best
 
 
-def _edges(boxes: Placed, faces: Faces) -> tuple[Edges, Any]:
+def _edges(boxes: Placed, faces: FaceAxis) -> tuple[EdgeAxis, Any]:
     """The best axis of two edges, and the largest separation along all axes."""
     a, b, R, p_b, _ = boxes
     none = np.zeros(3)
-    best, most = Edges(faces.separation, 0.0, none, none, none), faces.separation
+    best, most = EdgeAxis(faces.separation, 0.0, none, none, none), faces.separation
     for first in np.eye(3):
         for j, second in enumerate(np.eye(3)):
             across = cross(first, R[:, j])
@@ -128,18 +128,18 @@ def _edges(boxes: Placed, faces: Faces) -> tuple[Edges, Any]:
             most = where(distinct, maximum(most, separation), most)
             better = separation - BIAS * absolute(separation) > best.separation
             better = reduce(logical_and, (better, separation > faces.separation, distinct))
-            best = chosen(better, Edges(separation, 1.0, axis, first, second), best)
+            best = chosen(better, EdgeAxis(separation, 1.0, axis, first, second), best)
     return best, most
 
 
-def _is_of_face(boxes: Placed, faces: Faces, edges: Edges) -> Any:
+def _is_of_face(boxes: Placed, faces: FaceAxis, edges: EdgeAxis) -> Any:
     """Condition that the axis of the edges is about that of the best face, and hardly better."""
     normal = where(faces.second > 0.5, product(boxes.R, faces.unit), faces.unit)
     enough = faces.separation + WORSE * absolute(faces.separation) + LEAST
     return logical_and(absolute(dot(edges.axis, normal)) > ALONG, edges.separation < enough)
 
 
-def _edge_point(boxes: Placed, edges: Edges) -> tuple[Any, Array, Array]:
+def _edge_point(boxes: Placed, edges: EdgeAxis) -> tuple[Any, Array, Array]:
     """Distance, position and normal, in axes of the first box: halfway between the nearest points of two edges.
 
     Where the normal is about that of a face, two edges of that face are equally far along it: the nearest pair counts.
@@ -167,7 +167,7 @@ def turned(unit: Array, x: Array) -> Array:
     return where(unit[0] > 0.5, turned[0], where(unit[1] > 0.5, turned[1], turned[2]))
 
 
-def _face_points(boxes: Placed, faces: Faces, X_a: Pose, X_b: Pose) -> dict[str, Any]:
+def _face_points(boxes: Placed, faces: FaceAxis, X_a: Pose, X_b: Pose) -> dict[str, Any]:
     """The corners of what the reference and the other one's face have in common, halfway between both."""
     first = faces.second < 0.5
     half, other = (turned(faces.unit, where(first, boxes.a, boxes.b)), where(first, boxes.b, boxes.a))

@@ -30,11 +30,11 @@ from dalembert.typing import Array
 
 from .convex import POINTS
 from .heights import MOST_POINTS, Field
-from .points import Point, in_order, shape_points, terrain_points
+from .points import ContactPoint, in_order, shape_points, terrain_points
 from .polygons import CORNERS, MOST_VERTICES
 
 
-class Mobility(NamedTuple):
+class InverseMasses(NamedTuple):
     """Inverse masses in the first state q (nq,): freedoms (nv,); links: name → (linear [1/kg], angular [1/(kg·m²)])."""
 
     q: Array
@@ -47,7 +47,7 @@ class Mobility(NamedTuple):
         return float(J @ self.inverse @ J)
 
 
-def mobility(model: Model) -> Mobility:
+def mobility(model: Model) -> InverseMasses:
     """The mobility of a model in the state that its file gives."""
     q = reference(model)
     inverse = np.linalg.inv(mass_matrix(model, q)) if model.nv else np.zeros((0, 0))
@@ -63,7 +63,7 @@ def mobility(model: Model) -> Mobility:
             J = point_motion(model, X, q, body.index, X[body.index].point(_centre(part)))
             each = np.einsum("ij,jk,ik->i", J, inverse, J)
             links[part.name] = float(each[3:].mean()), float(each[:3].mean())
-    return Mobility(q, inverse, freedoms, links)
+    return InverseMasses(q, inverse, freedoms, links)
 
 
 def reference(model: Model) -> Array:
@@ -130,7 +130,7 @@ class MujocoPatch:
         known = POINTS.get((type(self.a), type(self.b)))
         return len(self.points(X)) if known is None else known
 
-    def points(self, X: Sequence[Pose]) -> list[Point]:
+    def points(self, X: Sequence[Pose]) -> list[ContactPoint]:
         """One for each name, with normals from the second body to the first; X: the poses of all bodies.
 
         Those on height fields are always gathered (`gathering`).
@@ -222,7 +222,7 @@ def _convex(shape: Any) -> Any:
     return hull(shape, MOST_VERTICES) if shape.hull is None else stated_hull(shape.hull)
 
 
-def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch:
+def _patch(model: Model, weights: InverseMasses, one: Solid, two: Solid, parameters: Parameters) -> MujocoPatch:
     a, b = (one, two) if in_order(one.shape, two.shape) else (two, one)
     flipped = not b.moves(model)  # the body that moves is the first one
     first, second = (a, b) if flipped else (b, a)
@@ -245,7 +245,7 @@ def _patch(model: Model, weights: Mobility, one: Solid, two: Solid, parameters: 
 
 
 def _on_ground(
-    model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid], ground: Ground
+    model: Model, mujoco: Mujoco, contact: Contact, weights: InverseMasses, shapes: list[Solid], ground: Ground
 ) -> list[MujocoPatch]:
     """Patches of moving shapes, or of those that the pairs name, on a terrain with MuJoCo's default parameters."""
     terrain = Solid(GROUND, GROUND, None, ground, Pose.identity(), Surface())

@@ -24,16 +24,16 @@ from .candidates import MujocoPatch, mobility, mujoco_candidates
 from .gathering import SLOTS, MujocoGathering, Slots
 from .heights import MOST_PRISMS
 from .joints import Soft, soft_rows
-from .points import Point
-from .rows import Block, Contacts, contact_block
-from .solver import Solution, constrained, forces_at
+from .points import ContactPoint
+from .rows import ConstraintBlock, SlottedContacts, contact_block
+from .solver import SoftSolution, constrained, forces_at
 
 KEPT = 16  # constraints of a model
 FEW = 24  # points that may touch, up to which they are not gathered
 SHORTEST = 2.0  # steps: the shortest time constant of a reference acceleration
 
 
-class Touching(NamedTuple):
+class TouchingPoints(NamedTuple):
     """Points that may touch: gap (k,) [m], position (k, 3), normal (k, 3) from the second body to the first.
 
     velocity (k, 3): of the first body past the second [m/s]; force (k, 3) on the first body, in world axes [N].
@@ -46,12 +46,12 @@ class Touching(NamedTuple):
     force: Array
 
 
-class _Contacts(NamedTuple):
+class _WrittenContacts(NamedTuple):
     """Contacts one by one: their points, their velocities as rows (3, nv) along world axes, and their constraints."""
 
-    points: list[Point]
+    points: list[ContactPoint]
     motions: list[Array]
-    blocks: list[Block]
+    blocks: list[ConstraintBlock]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class MujocoConstraints:
         """Return all pairs of shapes, by kind."""
         return MujocoGathering(model, self.patches)
 
-    def balance(self, model: Model, q: Array, v: Array, forces: Array, wrenches: dict[int, Array]) -> Solution:
+    def balance(self, model: Model, q: Array, v: Array, forces: Array, wrenches: dict[int, Array]) -> SoftSolution:
         """Accelerations and forces at q (nq,), v (nv,) under other forces (nv,) and wrenches on bodies."""
         if not self.gathers:
             return self._solved(model, q, v, forces, wrenches, self._contacts(model, q, v).blocks)
@@ -111,7 +111,7 @@ class MujocoConstraints:
 
     def touching(
         self, model: Model, q: Array, v: Array, forces: Array, wrenches: dict[int, Array]
-    ) -> tuple[Array, Touching]:
+    ) -> tuple[Array, TouchingPoints]:
         """Return accelerations (nv,), and all points that may touch."""
         if not self.gathers:
             contacts = self._contacts(model, q, v)
@@ -122,14 +122,14 @@ class MujocoConstraints:
             velocity = np.array([sparse_product(motion, v) for motion in contacts.motions])
             pushes = [x[:3] @ point.axes[: len(x)] for point, x in zip(points, solution.answers[:k], strict=True)]
             arrays = (x.reshape(k, 3) for x in (position, normal, velocity, np.array(pushes)))
-            return solution.a, Touching(gap, *arrays)
+            return solution.a, TouchingPoints(gap, *arrays)
         gathering, X = self.gathering(model), algorithms.poses(model, q)
         slots, motions = gathering.slots(X), Motions(model, X, q)
         solution = self._gathered(gathering, slots, motions, q, v, forces, wrenches)
         gap, position, normal = gathering.points(X)
         velocity = gathering.velocities(motions, position, v)
         force = gathering.by_point(slots, solution.contacts[:, :3])
-        return solution.a, Touching(gap, position, normal, velocity, force)
+        return solution.a, TouchingPoints(gap, position, normal, velocity, force)
 
     def inverse(self, model: Model, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the other forces (nv,) under which the accelerations are a (nv,), and contact forces (k, 3)."""
@@ -156,7 +156,7 @@ class MujocoConstraints:
         v: Array,
         forces: Array,
         wrenches: dict[int, Array],
-    ) -> Solution:
+    ) -> SoftSolution:
         """Solution with the contacts in slots; NaN if they do not fit."""
         contacts = gathering.contacts(slots, motions, v, self.cone, self.impratio, self.shortest)
         solution = self._solved(gathering.model, q, v, forces, wrenches, [], contacts)
@@ -171,9 +171,9 @@ class MujocoConstraints:
         v: Array,
         forces: Array,
         wrenches: dict[int, Array],
-        blocks: list[Block],
-        contacts: Contacts | None = None,
-    ) -> Solution:
+        blocks: list[ConstraintBlock],
+        contacts: SlottedContacts | None = None,
+    ) -> SoftSolution:
         """Solution under the constraints of contacts and all others."""
         others = [block for each in self.soft for block in each.blocks(model, q, v, self.shortest)]
         M = algorithms.mass_matrix(model, q)
@@ -182,9 +182,9 @@ class MujocoConstraints:
         solution = constrained(M, a0 + turn, [*blocks, *others], contacts)
         return solution._replace(a=solution.a - turn)
 
-    def _contacts(self, model: Model, q: Array, v: Array) -> _Contacts:
+    def _contacts(self, model: Model, q: Array, v: Array) -> _WrittenContacts:
         X = algorithms.poses(model, q)
-        contacts = _Contacts([], [], [])
+        contacts = _WrittenContacts([], [], [])
         for patch in self.patches:
             for point in patch.points(X):
                 motion = np.zeros((6, model.nv), object)

@@ -23,8 +23,8 @@ from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 from dalembert.typing import Array
 
-from .polygons import Polygon, common_corners
-from .sides import Outline, Ring, number, outline
+from .polygons import FlatPolygon, common_corners
+from .sides import Outline, SideRing, number, outline
 
 OPPOSITE = 0.996  # cosine of the angle to which two sides look at each other
 ALONG = 0.0888  # sine of the angle to which a line lies in a side
@@ -42,7 +42,7 @@ POINTS: dict[tuple[type, type], int] = {
 }  # of each pair of shapes
 
 
-class Found(NamedTuple):
+class ConvexPoint(NamedTuple):
     """A point on one of two shapes: 1 where it touches, else 0; its distance from the other one along the normal."""
 
     present: Any
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     normal: Array  # (3,) from the first shape to the second
 
 
-NOWHERE = Found(0.0, FAR, np.zeros(3), UP)
+NOWHERE = ConvexPoint(0.0, FAR, np.zeros(3), UP)
 
 
 class Facing(NamedTuple):
@@ -74,7 +74,7 @@ class Lying(NamedTuple):
     end: Array
 
 
-def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> list[Found]:
+def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> list[ConvexPoint]:
     """Four points, or two of a capsule, of which those that are not `present` are `FAR` away."""
     deepest = distance(a, X_a, b, X_b)
     n = -deepest.normal
@@ -85,7 +85,7 @@ def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> li
     two = logical_and(lying, lines[0].present > 0.5)
     points = []
     for k in range(POINTS[type(a), type(b)]):
-        alone = Found(float(k == 0), deepest.distance, deepest.position, n)
+        alone = ConvexPoint(float(k == 0), deepest.distance, deepest.position, n)
         line = lines[k] if k < 2 else alone
         point = chosen(many, faces[k], chosen(two, line, alone))
         points.append(point._replace(distance=where(point.present > 0.5, point.distance, FAR)))
@@ -95,7 +95,7 @@ def convex_points(a: Any, X_a: Pose, b: Any, X_b: Pose, margin: Any = 0.0) -> li
 # ---- side on side
 
 
-def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[Found], Any]:
+def _face_points(a: Outline, b: Outline, margin: Any) -> tuple[list[ConvexPoint], Any]:
     """The corners of what those sides have in common that look at each other most, and whether there are any."""
     if not len(a.sides.numbers):
         return [NOWHERE] * CORNERS, False
@@ -130,19 +130,19 @@ def _facing(a: Outline, b: Outline) -> Facing:
     return Facing(numbers[0], numbers[1], numbers[2], numbers[3:6], numbers[6:])
 
 
-def _seen(ring: Ring, origin: Array, *axes: Array) -> Polygon:
-    return Polygon(np.array([[dot(p - origin, axis) for axis in axes] for p in ring.corners]), ring.count)
+def _seen(ring: SideRing, origin: Array, *axes: Array) -> FlatPolygon:
+    return FlatPolygon(np.array([[dot(p - origin, axis) for axis in axes] for p in ring.corners]), ring.count)
 
 
-def _between(present: Any, gap: Any, point: Array, normal: Array, sign: float) -> Found:
+def _between(present: Any, gap: Any, point: Array, normal: Array, sign: float) -> ConvexPoint:
     """A point at this height over a side with a normal; sign: of that normal, from the first shape to the second."""
-    return Found(present, gap, point - 0.5 * gap * normal, sign * normal)
+    return ConvexPoint(present, gap, point - 0.5 * gap * normal, sign * normal)
 
 
 # ---- line on side
 
 
-def _line_points(a: Outline, b: Outline, n: Array, wanted: Any, margin: Any) -> tuple[list[Found], Any]:
+def _line_points(a: Outline, b: Outline, n: Array, wanted: Any, margin: Any) -> tuple[list[ConvexPoint], Any]:
     """Two points of the first line of a that lies in a side of b, or else of b in one of a; and if there is any."""
     first, second = _lying(b, a, -n), _lying(a, b, n)
     on_b = logical_and(wanted, first.found > 0.5)
@@ -170,7 +170,7 @@ def _lying(body: Outline, other: Outline, outward: Array) -> Lying:
     return Lying(numbers[0], numbers[1], numbers[2:5], numbers[5:8], numbers[8:])
 
 
-def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any) -> list[Found]:
+def _on_side(body: Outline, lying: Lying, wanted: Any, sign: float, margin: Any) -> list[ConvexPoint]:
     """The ends of the part of a line that is over a side of a body.
 
     Where one of them is too far away, the other is there twice if it was cut off, since MuJoCo has it twice.

@@ -27,8 +27,8 @@ from dalembert.typing import Array
 
 from .candidates import MujocoPatch
 from .heights import MOST_POINTS, Field, below, ends_early, prism_point
-from .points import Point, shape_points, terrain_points
-from .rows import Contacts, contact_numbers, contact_springs, impedance
+from .points import ContactPoint, shape_points, terrain_points
+from .rows import SlottedContacts, contact_numbers, contact_springs, impedance
 
 SLOTS = 64  # contacts at a time; where there are more, accelerations are NaN
 WIDTH = 12  # numbers of a pose, and of a slot
@@ -45,13 +45,13 @@ def kind_of(patch: MujocoPatch) -> tuple[Any, ...]:
     return *kinds, patch.flipped
 
 
-def group_of(model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: Array) -> Group:
+def group_of(model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: Array) -> PairGroup:
     """Pairs of one kind; members: their numbers among all pairs."""
     on_heights = isinstance(patches[members[0]].a, HeightMap)
-    return (HeightGroup if on_heights else Group)(model, patches, members, first_points)
+    return (HeightGroup if on_heights else PairGroup)(model, patches, members, first_points)
 
 
-class Group:
+class PairGroup:
     """Pairs that differ in sizes and places alone; members: their numbers among all pairs."""
 
     def __init__(
@@ -138,7 +138,7 @@ class Group:
         a, b = between_segments(centre_a, half_a, centre_b, half_b)
         return dot(a - b, a - b) < reach * reach
 
-    def _points(self, poses: Array, size_a: Any, size_b: Any, places: Any, reach: Any) -> list[Point]:
+    def _points(self, poses: Array, size_a: Any, size_b: Any, places: Any, reach: Any) -> list[ContactPoint]:
         X_a, X_b = pose_of(poses[0]) @ pose_of(places[:WIDTH]), pose_of(poses[1]) @ pose_of(places[WIDTH:])
         if isinstance(self.first.a, Ground):
             return terrain_points(self.first.a, self.b.shape(size_b), X_b)
@@ -146,7 +146,7 @@ class Group:
         return [point.flipped() for point in points] if self.first.flipped else points
 
 
-class HeightGroup(Group):
+class HeightGroup(PairGroup):
     """Shapes of one kind on a height field, which does not move."""
 
     def __init__(
@@ -215,7 +215,7 @@ class HeightGroup(Group):
         end = visit(one, {"prism": prisms}, nowhere, None, {"before": -1.0, "found": 0.0}, many)
         return np.split(end["table"], self.starts[1:-1])
 
-    def _point(self, windows: Array, before: Any, found: Any, row: Any) -> tuple[Any, Any, Point, Any]:
+    def _point(self, windows: Array, before: Any, found: Any, row: Any) -> tuple[Any, Any, ContactPoint, Any]:
         """Pair of a prism by number, place of its point among those of that pair, the point, and whether it exists.
 
         before: the number of the pair of the prism before; found: how many points that pair has by now.
@@ -227,7 +227,7 @@ class HeightGroup(Group):
         place = where(number == before, found, 0.0)
         exists = logical_and(logical_not(gap >= 0.5 * FAR), place < float(MOST_POINTS))  # NaN is not left out
         X_F = self.first.placement_a
-        return number, place, Point(gap, X_F.point(position), X_F.R @ normal), exists
+        return number, place, ContactPoint(gap, X_F.point(position), X_F.R @ normal), exists
 
     def _solid(self, number: Any) -> tuple[Any, Any]:
         """Shape of a pair, and its reach [m]."""
@@ -295,9 +295,9 @@ class MujocoGathering:
 
     def contacts(
         self, slots: Slots, motions: Motions, v: Array, cone: str, impratio: float, shortest: float
-    ) -> Contacts:
+    ) -> SlottedContacts:
         """Return constraints of contacts in slots: see `rows`."""
-        parameters = _Parameters(self.patches, cone, shortest)
+        parameters = _PairParameters(self.patches, cone, shortest)
 
         def one(pair: Any, distance: Any, position: Array, axes: Array) -> dict[str, Any]:
             J = motions.rows(lookup(self.signs, pair), axes, position, self.turning)
@@ -310,7 +310,7 @@ class MujocoGathering:
 
         items = {"pair": slots.pair, "distance": slots.distance, "position": slots.position, "axes": slots.axes}
         rows = mapped(one, items, slots.count)
-        return Contacts(cone, **rows, count=slots.count, pattern=self.pattern)
+        return SlottedContacts(cone, **rows, count=slots.count, pattern=self.pattern)
 
     def points(self, X: Sequence[Pose]) -> tuple[Array, Array, Array]:
         """Distance (n,), position (n, 3) and normal (n, 3) of all points with the bodies at X."""
@@ -341,7 +341,7 @@ class MujocoGathering:
         return visit(one, items, np.zeros((len(self), 3)), count=slots.count)["table"]
 
 
-class _Parameters:
+class _PairParameters:
     """Parameters of all pairs, by number; what is the same for all is a constant."""
 
     def __init__(self, patches: Sequence[MujocoPatch], cone: str, shortest: float) -> None:

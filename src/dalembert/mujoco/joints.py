@@ -23,8 +23,8 @@ from dalembert.model.mujoco import Mujoco, MujocoEquality, MujocoJoint, MujocoTe
 from dalembert.spatial import Pose, cross, so3
 from dalembert.typing import Array
 
-from .candidates import Mobility, body_of
-from .rows import Block, simple_block
+from .candidates import InverseMasses, body_of
+from .rows import ConstraintBlock, simple_block
 
 Coordinate = tuple[Any, np.ndarray]  # a length or angle, and its rates (nv,)
 
@@ -97,7 +97,7 @@ class SoftLimitRow:
     softness: Softness
     weight: float
 
-    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[ConstraintBlock]:
         """Rows of the nearer limit, or of both where their margins meet."""
         x, rates = self.row.at(model, q)
         ends = [(sign, end) for sign, end in ((1.0, self.lower), (-1.0, self.upper)) if np.isfinite(end)]
@@ -120,7 +120,7 @@ class SoftFrictionRow:
     softness: Softness
     weight: float
 
-    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[ConstraintBlock]:
         """One row."""
         J = np.array(self.row.at(model, q)[1], object)[None]
         yield simple_block("friction", J, v, [0.0], 0.0, self.softness, [self.weight], shortest, most=self.most)
@@ -138,7 +138,7 @@ class SoftLaw:
     softness: Softness
     weight: float
 
-    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[ConstraintBlock]:
         """One row."""
         x, J = self.row.at(model, q)
         value: Any = self.coefficients[0]
@@ -164,7 +164,7 @@ class SoftTie:
     linear: float
     angular: float
 
-    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[Block]:
+    def blocks(self, model: Model, q: Array, v: Array, shortest: float) -> Iterator[ConstraintBlock]:
         """Three rows of positions, and three of half the rotation."""
         X = poses(model, q)
         ends = (self.first, self.placement_first), (self.second, self.placement_second)
@@ -215,7 +215,7 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> tuple[Any, Any]:
     return value, slope
 
 
-def soft_rows(model: Model, mujoco: Mujoco, weights: Mobility) -> tuple[Soft, ...]:
+def soft_rows(model: Model, mujoco: Mujoco, weights: InverseMasses) -> tuple[Soft, ...]:
     """Return the soft rows of a model, apart from contacts."""
     rows: list[Soft] = []
     for body in model.independent:
@@ -229,7 +229,7 @@ def soft_rows(model: Model, mujoco: Mujoco, weights: Mobility) -> tuple[Soft, ..
     return tuple(rows)
 
 
-def _of_joint(body: Body, stated: MujocoJoint, mujoco: Mujoco, weights: Mobility) -> Iterator[Soft]:
+def _of_joint(body: Body, stated: MujocoJoint, mujoco: Mujoco, weights: InverseMasses) -> Iterator[Soft]:
     joint, begin = body.joint, body.v.start
     if joint.nv == 1:
         lower, upper = float(joint.lower[0]), float(joint.upper[0])
@@ -248,7 +248,7 @@ def _of_joint(body: Body, stated: MujocoJoint, mujoco: Mujoco, weights: Mobility
             yield SoftFrictionRow(row, float(abs(level)), stated.friction, weight)
 
 
-def _of_tendon(model: Model, tendon: MujocoTendon, weights: Mobility) -> Iterator[Soft]:
+def _of_tendon(model: Model, tendon: MujocoTendon, weights: InverseMasses) -> Iterator[Soft]:
     row = TendonRow(tendon.joints, tendon.path)
     weight = _weight(model, row, weights)
     if tendon.range is not None:
@@ -257,13 +257,13 @@ def _of_tendon(model: Model, tendon: MujocoTendon, weights: Mobility) -> Iterato
         yield SoftFrictionRow(row, tendon.frictionloss, tendon.friction, weight)
 
 
-def _weight(model: Model, row: Row, weights: Mobility) -> float:
+def _weight(model: Model, row: Row, weights: InverseMasses) -> float:
     """The inverse mass along a coordinate in the first state."""
     return weights.along(np.array(row.at(model, weights.q)[1], float))
 
 
 def _tied_joints(
-    model: Model, mujoco: Mujoco, each: MujocoEquality, tendons: dict[str, MujocoTendon], weights: Mobility
+    model: Model, mujoco: Mujoco, each: MujocoEquality, tendons: dict[str, MujocoTendon], weights: InverseMasses
 ) -> Iterator[Soft]:
     names = [name for name in (each.a, each.b) if name]
     if any(model.joint(name).joint.mimic is not None for name in names):
@@ -278,7 +278,7 @@ def _tied_joints(
 
 
 def _tied_tendons(
-    model: Model, mujoco: Mujoco, each: MujocoEquality, tendons: dict[str, MujocoTendon], weights: Mobility
+    model: Model, mujoco: Mujoco, each: MujocoEquality, tendons: dict[str, MujocoTendon], weights: InverseMasses
 ) -> Iterator[Soft]:
     parts = [tendons[name] for name in (each.a, each.b) if name]
     if any(model.joint(name).joint.mimic is not None for tendon in parts for name, _ in tendon.joints):
@@ -290,7 +290,7 @@ def _tied_tendons(
 
 
 def _tied_links(
-    model: Model, mujoco: Mujoco, each: MujocoEquality, tendons: dict[str, MujocoTendon], weights: Mobility
+    model: Model, mujoco: Mujoco, each: MujocoEquality, tendons: dict[str, MujocoTendon], weights: InverseMasses
 ) -> Iterator[Soft]:
     places, linear, angular = [], 0.0, 0.0
     for link, placement in ((each.a, each.placement_a), (each.b, each.placement_b)):

@@ -32,7 +32,7 @@ from .polygons import lowest_corners
 EACH_WAY = (-1.0, 1.0)
 
 
-class Segment(NamedTuple):
+class CapsuleSegment(NamedTuple):
     """Middle (3,), half (3,) to its second end, and the half's length [m]."""
 
     middle: Array
@@ -64,7 +64,7 @@ def capsule_box(radius: Any, length: Any, X_a: Pose, b: Array, X_b: Pose, reach:
     reach [m]: margin and gap.
     """
     axis = product(X_b.R.T, X_a.R[:, 2])
-    segment = Segment(product(X_b.R.T, X_a.p - X_b.p), 0.5 * length * axis, 0.5 * length)
+    segment = CapsuleSegment(product(X_b.R.T, X_a.p - X_b.p), 0.5 * length * axis, 0.5 * length)
     limit = reach + 2.0 * (radius + segment.length + b[0] + b[1] + b[2])  # MuJoCo's, in m beside m²
     nearest = _nearest(segment, b, limit)
     step, second = _second(segment, b, axis, nearest)
@@ -77,7 +77,7 @@ def capsule_box(radius: Any, length: Any, X_a: Pose, b: Array, X_b: Pose, reach:
     return points
 
 
-def _nearest(segment: Segment, b: Array, limit: Any) -> Nearest:
+def _nearest(segment: CapsuleSegment, b: Array, limit: Any) -> Nearest:
     """Nearest point; ties go to the first in MuJoCo's order: the ends, then the edges, axis by axis."""
     none = np.zeros(3)
     best = Nearest(limit, 0.0, 0.0, none, none, 0.0, none, 0.0)
@@ -97,7 +97,7 @@ def _nearest(segment: Segment, b: Array, limit: Any) -> Nearest:
     return best
 
 
-def _on_edge(segment: Segment, b: Array, j: int, corner: Array) -> tuple[Nearest, Any]:
+def _on_edge(segment: CapsuleSegment, b: Array, j: int, corner: Array) -> tuple[Nearest, Any]:
     """The point nearest to the edge along axis j that begins at a corner; whether the two are not parallel."""
     unit = np.eye(3)[j]
     between = b * corner * (1.0 - unit) - segment.middle
@@ -119,7 +119,7 @@ def _on_edge(segment: Segment, b: Array, j: int, corner: Array) -> tuple[Nearest
     return Nearest(dot(apart, apart), stop, 1.0, np.zeros(3), unit, cornered, corner, along), crossing
 
 
-def _second(segment: Segment, b: Array, axis: Array, nearest: Nearest) -> tuple[Any, Any]:
+def _second(segment: CapsuleSegment, b: Array, axis: Array, nearest: Nearest) -> tuple[Any, Any]:
     """Distance of the second point from the first along the segment, and 1 if there is a second one, else 0."""
     forward = np.array([where(x > 0.0, 1.0, -1.0) for x in segment.half])
     leaving = 0.5 * (1.0 - forward * nearest.corner)  # 1 for axes along which the segment goes on over the box
@@ -166,7 +166,7 @@ def _from_edge(axis: Array, across: Array, leaving: Array, forward: Array, neare
     return towards * step, absolute(flags[0] - flags[1])
 
 
-def _from_face(segment: Segment, b: Array, nearest: Nearest) -> Any:
+def _from_face(segment: CapsuleSegment, b: Array, nearest: Nearest) -> Any:
     """Step from an end over a face to the place where the segment leaves that face, or to its other end."""
     towards, step = -nearest.place, 2.0
     end = segment.middle + nearest.place * segment.half
@@ -191,7 +191,7 @@ PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as par
 ORDER = (Ground, Plane, HeightMap, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)
 
 
-class Point(NamedTuple):
+class ContactPoint(NamedTuple):
     """Distance [m], position (3,) halfway, normal (3,) from the first shape to the second; a tangent, if it is set."""
 
     distance: Any
@@ -199,7 +199,7 @@ class Point(NamedTuple):
     normal: Array
     tangent: Array | None = None
 
-    def flipped(self) -> Point:
+    def flipped(self) -> ContactPoint:
         """Return the point with the shapes swapped."""
         return self._replace(normal=-self.normal)
 
@@ -225,7 +225,7 @@ def contact_axes(normal: Array, tangent: Array | None = None) -> Array:
     return np.array([normal, first, cross(normal, first)])
 
 
-def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, reach: Any) -> list[Point]:
+def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, reach: Any) -> list[ContactPoint]:
     """Contact points of two shapes placed in the world, in MuJoCo's order; those that do not exist now are far away.
 
     reach [m]: margin and gap, within which MuJoCo looks for them.
@@ -236,31 +236,31 @@ def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose, reach: Any) -> list[Point
     if isinstance(a, Capsule) and isinstance(b, Capsule):
         return _capsules(a, X_a, b, X_b)
     if isinstance(a, Capsule) and isinstance(b, Box):
-        return [Point(*x) for x in capsule_box(a.radius, a.length, X_a, 0.5 * b.size, X_b, reach)]
+        return [ContactPoint(*x) for x in capsule_box(a.radius, a.length, X_a, 0.5 * b.size, X_b, reach)]
     if isinstance(a, Box) and isinstance(b, Box):
-        return [Point(*x) for x in box_box(0.5 * a.size, X_a, 0.5 * b.size, X_b, reach)]
+        return [ContactPoint(*x) for x in box_box(0.5 * a.size, X_a, 0.5 * b.size, X_b, reach)]
     if (type(a), type(b)) in POINTS:
-        return [Point(x.distance, x.position, x.normal) for x in convex_points(a, X_a, b, X_b, reach)]
+        return [ContactPoint(x.distance, x.position, x.normal) for x in convex_points(a, X_a, b, X_b, reach)]
     return house_points(a, X_a, b, X_b)
 
 
-def house_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Point]:
+def house_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[ContactPoint]:
     """Contact points of rigid and compliant contact, for pairs that MuJoCo has no points of its own for."""
-    return [Point(w.distance, w.position, -w.normal) for w in pair_points(a, X_a, b, X_b)]
+    return [ContactPoint(w.distance, w.position, -w.normal) for w in pair_points(a, X_a, b, X_b)]
 
 
-def terrain_points(ground: Ground, shape: Any, X: Pose) -> list[Point]:
+def terrain_points(ground: Ground, shape: Any, X: Pose) -> list[ContactPoint]:
     """The contact points of a shape on a ground, which comes first."""
-    return [Point(w.distance, w.position, w.normal) for w in ground_points(shape, X, ground)]
+    return [ContactPoint(w.distance, w.position, w.normal) for w in ground_points(shape, X, ground)]
 
 
-def _on_plane(normal: Array, origin: Array, p: Array, tangent: Array | None = None) -> Point:
+def _on_plane(normal: Array, origin: Array, p: Array, tangent: Array | None = None) -> ContactPoint:
     """The contact of a plane with a point of a body."""
     distance = dot(normal, p - origin)
-    return Point(distance, p - 0.5 * distance * normal, normal, tangent)
+    return ContactPoint(distance, p - 0.5 * distance * normal, normal, tangent)
 
 
-def _plane_capsule(normal: Array, origin: Array, capsule: Capsule, X: Pose) -> list[Point]:
+def _plane_capsule(normal: Array, origin: Array, capsule: Capsule, X: Pose) -> list[ContactPoint]:
     axis = X.R[:, 2]
     ends = [X.p + sign * 0.5 * capsule.length * axis for sign in (1.0, -1.0)]
     across = axis - dot(normal, axis) * normal
@@ -269,7 +269,7 @@ def _plane_capsule(normal: Array, origin: Array, capsule: Capsule, X: Pose) -> l
     return [_on_plane(normal, origin, end - capsule.radius * normal, tangent) for end in ends]
 
 
-def _plane_box(normal: Array, origin: Array, box: Box, X: Pose) -> list[Point]:
+def _plane_box(normal: Array, origin: Array, box: Box, X: Pose) -> list[ContactPoint]:
     """The lower one of each two opposite corners."""
     points = []
     for x, y in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)):
@@ -279,7 +279,7 @@ def _plane_box(normal: Array, origin: Array, box: Box, X: Pose) -> list[Point]:
     return points
 
 
-def _plane_cylinder(normal: Array, origin: Array, cylinder: Cylinder, X: Pose) -> list[Point]:
+def _plane_cylinder(normal: Array, origin: Array, cylinder: Cylinder, X: Pose) -> list[ContactPoint]:
     """The lowest points of both rims, and two more of the lower rim, a third of a turn away."""
     along = dot(normal, X.R[:, 2])
     axis = where(along > 0.0, -1.0, 1.0) * X.R[:, 2]  # towards the plane
@@ -295,7 +295,7 @@ def _plane_cylinder(normal: Array, origin: Array, cylinder: Cylinder, X: Pose) -
     return [first, second, *thirds]
 
 
-def _plane_hull(normal: Array, origin: Array, hull: Hull | TabledHull, X: Pose) -> list[Point]:
+def _plane_hull(normal: Array, origin: Array, hull: Hull | TabledHull, X: Pose) -> list[ContactPoint]:
     corners = lowest_corners(hull, -(X.R.T @ normal))
     points = [_on_plane(normal, origin, X.point(corner.point)) for corner in corners]
     return [
@@ -304,7 +304,7 @@ def _plane_hull(normal: Array, origin: Array, hull: Hull | TabledHull, X: Pose) 
     ]
 
 
-PLANE: dict[type, Callable[..., list[Point]]] = {
+PLANE: dict[type, Callable[..., list[ContactPoint]]] = {
     Capsule: _plane_capsule,
     Box: _plane_box,
     Cylinder: _plane_cylinder,
@@ -313,7 +313,7 @@ PLANE: dict[type, Callable[..., list[Point]]] = {
 }
 
 
-def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[Point]:
+def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[ContactPoint]:
     """The nearest points of two segments; of parallel ones both ends of where they lie beside each other."""
     u, w = 0.5 * a.length * X_a.R[:, 2], 0.5 * b.length * X_b.R[:, 2]
     difference = X_a.p - X_b.p
@@ -322,11 +322,11 @@ def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[Point]:
     determinant = uu * ww - uw * uw
     parallel = determinant <= PARALLEL * PARALLEL * uu * ww
 
-    def at(x: Any, y: Any) -> Point:
+    def at(x: Any, y: Any) -> ContactPoint:
         p_a = X_a.p + x * u
         between, normal = unit((X_b.p + y * w) - p_a, X_AXIS)
         distance = between - a.radius - b.radius
-        return Point(distance, p_a + (a.radius + 0.5 * distance) * normal, normal)
+        return ContactPoint(distance, p_a + (a.radius + 0.5 * distance) * normal, normal)
 
     whole = where(parallel, 1.0, determinant)
     x = (ww * p - uw * q) / whole

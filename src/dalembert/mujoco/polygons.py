@@ -38,7 +38,7 @@ LARGER = 1.0 + 1e-11  # areas that differ by less count as equal: between them r
 MOVES = 20  # for each corner: several times the largest count observed
 
 
-class Polygon(NamedTuple):
+class FlatPolygon(NamedTuple):
     """Corners (k, 3) in turn, clockwise, of which the first `count` are there: x, y, and a height above their plane."""
 
     corners: Array
@@ -57,7 +57,7 @@ class Polygon(NamedTuple):
         return mapped(side, items, self.count)["side"]
 
 
-def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> Array:
+def common_corners(outer: FlatPolygon, polygon: FlatPolygon, most: Any) -> Array:
     """(4, 4): up to four corners of what a polygon has in common with an outer one, and 1 for those that exist, else 0.
 
     Corners higher than `most` do not count.
@@ -68,7 +68,7 @@ def common_corners(outer: Polygon, polygon: Polygon, most: Any) -> Array:
     return np.array([[*corner, where(k < count, 1.0, 0.0)] for k, corner in enumerate(chosen)])
 
 
-def _cut(outer: Polygon, polygon: Polygon) -> tuple[Array, Any]:
+def _cut(outer: FlatPolygon, polygon: FlatPolygon) -> tuple[Array, Any]:
     """The rows of a table that begins with the corners of what is left of a polygon, and how many they are.
 
     The table holds the polygon twice, before and after a cut, then the sides of the outer one. An item is one side of

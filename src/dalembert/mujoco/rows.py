@@ -23,7 +23,7 @@ from .candidates import Parameters
 LEAST_IMPEDANCE, MOST_IMPEDANCE = 1e-4, 0.9999
 
 
-class Block(NamedTuple):
+class ConstraintBlock(NamedTuple):
     """Rows that act together: J (k, nv), reference (k,) their accelerations, force law by `kind`.
 
     "equal": quadratic; "limit": pushes only; "friction": up to `most`; "elliptic", "pyramidal": contacts, normal first.
@@ -99,14 +99,14 @@ def simple_block(
     shortest: float,
     active: Any = True,
     most: float = 0.0,
-) -> Block:
+) -> ConstraintBlock:
     """Rows J (k, nv) of an equality, a limit or dry friction; size: the deviation that sets the impedance."""
     k, b = spring(softness.solref, softness, shortest)
     d = impedance(softness, size)
     rates = sparse_product(J, v)
     reference = np.array([-b * u - k * d * r for u, r in zip(rates, deviations, strict=True)])
     D = np.array([1.0 / resistance(softness, size, weight) for weight in weights])
-    return Block(kind, J, reference, D if active is True else where(active, D, 0.0), most)
+    return ConstraintBlock(kind, J, reference, D if active is True else where(active, D, 0.0), most)
 
 
 def contact_springs(parameters: Parameters, cone: str, shortest: float) -> tuple[float, float, float]:
@@ -126,7 +126,7 @@ def contact_numbers(
     d: Any,
     weight: Any,
 ) -> dict[str, Any]:
-    """Fields of a `Block` for a contact with rates (k,): normal, two tangents, spin, two of rolling.
+    """Fields of a `ConstraintBlock` for a contact with rates (k,): normal, two tangents, spin, two of rolling.
 
     friction (k − 1,): 0 for a row that it does not have. depth: distance beyond the margin; springs: those of
     `contact_springs`; d: impedance; weight: the inverse mass along the normal.
@@ -156,18 +156,18 @@ def contact_block(
     distance: Any,
     weight: float,
     shortest: float,
-) -> Block:
+) -> ConstraintBlock:
     """Rows J (condim, nv) of a contact: normal, two tangents, spin, two of rolling."""
     depth, active = distance - parameters.margin, distance < parameters.margin
     springs, d = contact_springs(parameters, cone, shortest), impedance(parameters.softness, depth)
     friction = parameters.friction[: parameters.condim - 1]
     numbers = contact_numbers(cone, impratio, friction, sparse_product(J, v), depth, springs, d, weight)
     numbers["D"] = where(active, numbers["D"], 0.0)
-    return Block(cone if len(J) > 1 else "limit", J, **numbers)
+    return ConstraintBlock(cone if len(J) > 1 else "limit", J, **numbers)
 
 
-class Contacts(NamedTuple):
-    """Contacts in n slots, of which the first `count` are taken: fields of a `Block`, with slots as first axis.
+class SlottedContacts(NamedTuple):
+    """Contacts in n slots, the first `count` of them taken: fields of a `ConstraintBlock`, with slots as first axis.
 
     pattern (nv, nv): whether some contact ties two velocities together.
     """
@@ -187,26 +187,28 @@ class Contacts(NamedTuple):
         return {"D": self.D, "friction": self.friction, "mu": self.mu}
 
     def answer(self, x: Array, D: Array, friction: Array, mu: Any) -> tuple[Array, Array]:
-        """Forces and their stiffness of one contact, see `Block.answer`; the others: a row of each of `laws`."""
-        return LAWS[self.kind](Block(self.kind, np.zeros((0, 0)), np.zeros(0), D, friction=friction, mu=mu), x)
+        """Forces and stiffness of one contact, see `ConstraintBlock.answer`; the others: a row of each of `laws`."""
+        return LAWS[self.kind](
+            ConstraintBlock(self.kind, np.zeros((0, 0)), np.zeros(0), D, friction=friction, mu=mu), x
+        )
 
 
-def _equal(block: Block, x: Array) -> tuple[Array, Array]:
+def _equal(block: ConstraintBlock, x: Array) -> tuple[Array, Array]:
     return -block.D * x, np.diag(block.D)
 
 
-def _limit(block: Block, x: Array) -> tuple[Array, Array]:
+def _limit(block: ConstraintBlock, x: Array) -> tuple[Array, Array]:
     D = np.array([where(miss < 0.0, stiff, 0.0) for miss, stiff in zip(x, block.D, strict=True)])
     return -D * x, np.diag(D)
 
 
-def _friction(block: Block, x: Array) -> tuple[Array, Array]:
+def _friction(block: ConstraintBlock, x: Array) -> tuple[Array, Array]:
     (push,), (stiff,) = -block.D * x, block.D
     held = absolute(push) < block.most
     return np.array([clip(push, -block.most, block.most)]), np.array([[where(held, stiff, 0.0)]])
 
 
-def _pyramidal(block: Block, x: Array) -> tuple[Array, Array]:
+def _pyramidal(block: ConstraintBlock, x: Array) -> tuple[Array, Array]:
     """Edges normal ± µ tangent, each of which pushes only."""
     n, lone = len(x), where(x[0] < 0.0, block.D[0], 0.0)
     force, H = np.zeros(n, object), np.zeros((n, n), object)
@@ -222,7 +224,7 @@ def _pyramidal(block: Block, x: Array) -> tuple[Array, Array]:
     return force, H
 
 
-def _elliptic(block: Block, x: Array) -> tuple[Array, Array]:
+def _elliptic(block: ConstraintBlock, x: Array) -> tuple[Array, Array]:
     """Sticking inside the cone, open in its dual, and between them on the cone, all scaled by friction."""
     n, D, grips = len(x), block.D, block.mu > 0.0
     mu = where(grips, block.mu, 1.0)

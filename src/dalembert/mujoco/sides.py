@@ -40,7 +40,7 @@ BOX_SIDES = {
 }
 
 
-class Rows(NamedTuple):
+class FlaggedRows(NamedTuple):
     """Numbers (k, m) of which the first one of a row is 1 where it counts, else 0; `count`: those after it are 0."""
 
     numbers: Array
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
         return scan(one, {"row": self.numbers}, {"state": state}, count=self.count, history=False)["state"]
 
 
-class Ring(NamedTuple):
+class SideRing(NamedTuple):
     """The corners (k, 3) of a side in turn, clockwise seen from outside, of which the first `count` are there [m]."""
 
     corners: Array
@@ -70,13 +70,13 @@ class Outline(Protocol):
     """Sides and lines of a shape that may touch, in world axes."""
 
     @property
-    def sides(self) -> Rows:
+    def sides(self) -> FlaggedRows:
         """Rows of flag, outward normal and number of each side."""
 
-    def ring(self, number: Any) -> Ring:
+    def ring(self, number: Any) -> SideRing:
         """The corners of the side with this number."""
 
-    def lines(self, normal: Array) -> Rows:
+    def lines(self, normal: Array) -> FlaggedRows:
         """Rows of flag, start and end of each line that may lie in a side of another shape with this normal."""
 
 
@@ -89,7 +89,7 @@ def outline(shape: Any, X: Pose, n: Array, margin: Any) -> Outline:
             return _Round(shape, X, n)
         case Box():
             return _Corners(shape, X, n)
-    return _Polyhedron(shape, X, n)
+    return _HullOutline(shape, X, n)
 
 
 def number(condition: Any) -> Any:
@@ -103,16 +103,16 @@ class _Rounded:
 
     def __init__(self, shape: Capsule, X: Pose, n: Array, margin: Any) -> None:
         self.shape, self.X, self.m, self.around = shape, X, X.R.T @ n, 0.5 * margin
-        self.sides = Rows(np.zeros((0, 5)), 0.0)
+        self.sides = FlaggedRows(np.zeros((0, 5)), 0.0)
 
-    def ring(self, number: Any) -> Ring:
+    def ring(self, number: Any) -> SideRing:
         raise AssertionError("a capsule has no sides")
 
-    def lines(self, normal: Array) -> Rows:
+    def lines(self, normal: Array) -> FlaggedRows:
         x, y = (self.shape.radius + self.around) * self.m[:2]
         up = where(self.m[2] < 0.0, -0.5, 0.5) * self.shape.length
         ends = [self.X.point(np.array([x, y, z])) + self.around * normal for z in (up, -up)]
-        return Rows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
+        return FlaggedRows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
 
 
 class _Round:
@@ -121,19 +121,19 @@ class _Round:
     def __init__(self, shape: Cylinder, X: Pose, n: Array) -> None:
         self.shape, self.X, along = shape, X, dot(X.R[:, 2], n)
         self.up = where(along < 0.0, -1.0, 1.0)
-        self.sides = Rows(np.array([[number(absolute(along) > EDGE_ON), *(self.up * X.R[:, 2]), 0.0]]), 1.0)
+        self.sides = FlaggedRows(np.array([[number(absolute(along) > EDGE_ON), *(self.up * X.R[:, 2]), 0.0]]), 1.0)
 
-    def ring(self, number: Any) -> Ring:
+    def ring(self, number: Any) -> SideRing:
         radius, height = self.shape.radius, 0.5 * self.up * self.shape.length
         corners = [[radius * np.cos(t), -self.up * radius * np.sin(t), height] for t in ANGLES]
-        return Ring(np.array([self.X.point(np.array(corner)) for corner in corners]), float(TURNS))
+        return SideRing(np.array([self.X.point(np.array(corner)) for corner in corners]), float(TURNS))
 
-    def lines(self, normal: Array) -> Rows:
+    def lines(self, normal: Array) -> FlaggedRows:
         x, y, _ = self.X.R.T @ normal
         scale = -self.shape.radius / sqrt(maximum(x * x + y * y, TINY))
         up = 0.5 * self.up * self.shape.length
         ends = [self.X.point(np.array([scale * x, scale * y, z])) for z in (up, -up)]
-        return Rows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
+        return FlaggedRows(np.array([[1.0, *ends[0], *ends[1]]]), 1.0)
 
 
 class _Corners:
@@ -147,13 +147,13 @@ class _Corners:
             [number(logical_not(flat)), *(up * X.R[:, k]), float(k)]
             for k, (up, flat) in enumerate(zip(self.up, self.across, strict=True))
         ]
-        self.sides = Rows(np.array(sides), 3.0)
+        self.sides = FlaggedRows(np.array(sides), 3.0)
 
-    def ring(self, number: Any) -> Ring:
+    def ring(self, number: Any) -> SideRing:
         corners = self._ring(0)
         for axis in (1, 2):
             corners = where(number == float(axis), self._ring(axis), corners)
-        return Ring(corners, 4.0)
+        return SideRing(corners, 4.0)
 
     def _ring(self, axis: int) -> Array:
         upper, lower = BOX_SIDES[axis]
@@ -166,7 +166,7 @@ class _Corners:
             corners.append(self.X.point(np.array(local)))
         return np.array(corners)
 
-    def lines(self, normal: Array) -> Rows:
+    def lines(self, normal: Array) -> FlaggedRows:
         corner = np.array([up * size for up, size in zip(self.up, self.half, strict=True)])
         rows = []
         for k in range(3):
@@ -175,10 +175,10 @@ class _Corners:
             others = logical_or(self.across[i], self.across[j])
             end = np.array([-x if i == k else x for i, x in enumerate(corner)])
             rows.append([number(logical_not(others)), *self.X.point(corner), *self.X.point(end)])
-        return Rows(np.array(rows), 3.0)
+        return FlaggedRows(np.array(rows), 3.0)
 
 
-class _Polyhedron:
+class _HullOutline:
     """A hull: the sides and edges around the corner that is farthest along n."""
 
     def __init__(self, body: Hull | TabledHull, X: Pose, n: Array) -> None:
@@ -231,29 +231,29 @@ class _Polyhedron:
         return {"number": rows[:, 0], "normal": rows[:, 1:4], "before": rows[:, 4:7], "flats": rows[:, 7]}
 
     @cached_property
-    def sides(self) -> Rows:
+    def sides(self) -> FlaggedRows:
         def one(k: Any, side: Any, normal: Array, flats: Any) -> dict[str, Any]:
             present = logical_and(k < self.count, flats >= self._flats)
             return {"row": np.array([number(present), *(self.X.R @ normal), side])}
 
         items = {"k": np.arange(float(self.tables.most_sides)), "side": self._around["number"]}
         items |= {name: self._around[name] for name in ("normal", "flats")}
-        return Rows(mapped(one, items, self.count)["row"], self.count)
+        return FlaggedRows(mapped(one, items, self.count)["row"], self.count)
 
-    def ring(self, number: Any) -> Ring:
+    def ring(self, number: Any) -> SideRing:
         start, length, _ = lookup(self.tables.sides[:, 3:], number)
 
         def one(k: Any) -> dict[str, Any]:
             return {"point": self.X.point(lookup(self.tables.corners, start + length - 1.0 - k))}
 
         items = {"k": np.arange(float(self.tables.most_corners))}
-        return Ring(mapped(one, items, length)["point"], length)
+        return SideRing(mapped(one, items, length)["point"], length)
 
-    def lines(self, normal: Array) -> Rows:
+    def lines(self, normal: Array) -> FlaggedRows:
         return self._lines
 
     @cached_property
-    def _lines(self) -> Rows:
+    def _lines(self) -> FlaggedRows:
         start = self.X.point(self.vertex)
 
         def one(k: Any, before: Any) -> dict[str, Any]:
@@ -262,4 +262,4 @@ class _Polyhedron:
             return {"row": np.array([number(present), *start, *self.X.point(before)])}
 
         items = {"k": np.arange(float(self.tables.most_sides)), "before": self._around["before"]}
-        return Rows(mapped(one, items, self.count)["row"], self.count)
+        return FlaggedRows(mapped(one, items, self.count)["row"], self.count)

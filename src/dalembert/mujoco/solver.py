@@ -20,7 +20,7 @@ from dalembert.math import map as mapped
 from dalembert.math.tolerances import TINY
 from dalembert.typing import Array
 
-from .rows import Block, Contacts
+from .rows import ConstraintBlock, SlottedContacts
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
@@ -31,7 +31,7 @@ FAILED = 1e-3  # relative size of the smallest Newton step above which there is 
 STALLS = 3  # passes without progress, with steps below FAILED, after which the rest is rounding
 
 
-class Solution(NamedTuple):
+class SoftSolution(NamedTuple):
     """a (nv,); force (nv,) of all constraints at the joints; answers: forces of each block's rows.
 
     contacts (k, rows): the forces of contacts in slots.
@@ -43,12 +43,14 @@ class Solution(NamedTuple):
     contacts: Array
 
 
-def constrained(M: Array, a0: Array, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
+def constrained(
+    M: Array, a0: Array, blocks: Sequence[ConstraintBlock], contacts: SlottedContacts | None = None
+) -> SoftSolution:
     """The accelerations under constraints, and contacts in slots; a0 (nv,): those without.
 
     NaN where the iteration does not settle.
     """
-    problem = _Problem(M, a0, blocks, contacts)
+    problem = _ConvexProblem(M, a0, blocks, contacts)
 
     def newton(a: Array, best: Any, stalls: Any, done: Any) -> dict[str, Any]:
         step = problem.step(a)
@@ -66,7 +68,7 @@ def constrained(M: Array, a0: Array, blocks: Sequence[Block], contacts: Contacts
     return forces_at(a, blocks, contacts)
 
 
-def forces_at(a: Array, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
+def forces_at(a: Array, blocks: Sequence[ConstraintBlock], contacts: SlottedContacts | None = None) -> SoftSolution:
     """Forces of all constraints at given accelerations a (nv,), which need no iteration."""
     answers = [block.answer(x)[0] for block, x in zip(blocks, _misses(a, blocks), strict=True)]
     force: Any = np.zeros(len(a), object)
@@ -82,15 +84,15 @@ def forces_at(a: Array, blocks: Sequence[Block], contacts: Contacts | None = Non
         items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
         pushed = _summed(one, items, {"gathered": force}, contacts.count)
         force, pushes = pushed["gathered"], pushed["push"]
-    return Solution(a, force, answers, pushes)
+    return SoftSolution(a, force, answers, pushes)
 
 
-def _misses(a: Array, blocks: Sequence[Block]) -> list[Array]:
+def _misses(a: Array, blocks: Sequence[ConstraintBlock]) -> list[Array]:
     """J a − reference of each block."""
     return [sparse_product(block.J, a) - block.reference for block in blocks]
 
 
-class _Step(NamedTuple):
+class _NewtonStep(NamedTuple):
     """Newton's direction s (nv,), the slope of the cost along it, its curvature from the inertia.
 
     square: of its size beside the accelerations.
@@ -102,12 +104,14 @@ class _Step(NamedTuple):
     square: Any
 
 
-class _Problem:
-    def __init__(self, M: Array, a0: Array, blocks: Sequence[Block], contacts: Contacts | None) -> None:
+class _ConvexProblem:
+    def __init__(
+        self, M: Array, a0: Array, blocks: Sequence[ConstraintBlock], contacts: SlottedContacts | None
+    ) -> None:
         self.M, self.a0, self.blocks, self.contacts = M, a0, blocks, contacts
         self.scale = a0 @ sparse_product(M, a0)
 
-    def step(self, a: Array) -> _Step:
+    def step(self, a: Array) -> _NewtonStep:
         """Newton's direction from a."""
         missing = sparse_product(self.M, a - self.a0)
         gradient, H = np.array(missing, object), np.array(self.M, object)
@@ -127,9 +131,9 @@ class _Problem:
         s = factor(H, range(len(a))[::-1]).solve(-gradient)
         slope = gradient @ s
         reach = self.scale + a @ sparse_product(self.M, a) + TINY
-        return _Step(s, slope, s @ sparse_product(self.M, s), maximum(-slope, 0.0) / reach)
+        return _NewtonStep(s, slope, s @ sparse_product(self.M, s), maximum(-slope, 0.0) / reach)
 
-    def _with_contacts(self, contacts: Contacts, a: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
+    def _with_contacts(self, contacts: SlottedContacts, a: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
         """The slope and the curvature of the cost with those of contacts."""
         at = np.nonzero(np.tril(contacts.pattern))
 
@@ -145,7 +149,7 @@ class _Problem:
         H[at] = H[at] + sums["added"]
         return sums["gradient"], H
 
-    def searched(self, a: Array, step: _Step) -> Any:
+    def searched(self, a: Array, step: _NewtonStep) -> Any:
         """Return the step length along a direction at which the slope vanishes."""
         ways = [
             (block, x, sparse_product(block.J, step.s))

@@ -115,7 +115,7 @@ class Friction(Element):
 
 
 @dataclass(frozen=True)
-class JointFriction(Element):
+class HeldFriction(Element):
     """The Coulomb friction that the model states for a joint, held exactly in place of its smooth law.
 
     levels (nv_i,): friction of each freedom of the joint in fast sliding, with that of joints that follow it [N·m or
@@ -173,6 +173,6 @@ def with_friction(
         said = "friction: smooth, as forward_dynamics has it: loaded joints creep; friction='dry' holds them"
         return model, elements, [said]
     joints = [(body.joint.name, tuple(levels[body.v].tolist()), tuple(rises[body.v])) for body in model.independent]
-    dry = [JointFriction(name, level, more) for name, level, more in joints if any(level) or any(more)]
+    dry = [HeldFriction(name, level, more) for name, level, more in joints if any(level) or any(more)]
     said = "friction: dry, joints can stick; forward_dynamics and friction='smooth' use a smooth sign of the velocity"
     return model.without("friction"), (*elements, *dry), [said]

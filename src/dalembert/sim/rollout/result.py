@@ -175,7 +175,7 @@ def with_forces(contacts: RolloutContacts | None, motions: Motions, q: Array, e:
     return contacts._replace(names=seen.names, bodies=seen.bodies, force=force, moment=moment)
 
 
-class Later:
+class StepAccelerations:
     """`rollout.a` of motions with arguments `arrays`, from their states q (…, nq), e; recorded: (…, n, nq)."""
 
     def __init__(self, motions: Motions, arrays: list[Array], q: Array, e: Array, recorded: bool) -> None:

@@ -32,7 +32,7 @@ from .live import check_values
 from .memory import remembered
 from .motions import Diverged, Motions, batch_of
 from .plan import Kit, RolloutPlan, arrays_of, kit_for, planned
-from .result import Later, Rollout, RolloutContacts, crowded, named_result, with_forces
+from .result import Rollout, RolloutContacts, StepAccelerations, crowded, named_result, with_forces
 from .stepping import NEVER, Stepping
 
 SHORT = 1e-3  # [s] of one thread: a longer rollout divides its work, and its plan does not matter
@@ -105,7 +105,7 @@ def _result(motions: Motions, inputs: list[Any], settings: Settings, threads: in
         t = library("rollout", [q]).counted(motions.count, apart, q) if foreign else _times(motions)
     result = named_result(motions, t, q, e, e_end)
     if not foreign:
-        result._later = Later(motions, inputs, q, e, recorded=not last)
+        result._later = StepAccelerations(motions, inputs, q, e, recorded=not last)
     if settings.forces is not None:
         every = ... if last or settings.forces == "every" else (..., -1, slice(None))
         result.contacts = with_forces(result.contacts, motions, q[every], e[every])
@@ -215,7 +215,7 @@ class Ready:
         if not self.recorded:
             q, e = q[..., 0, :], end
         result = named_result(motions, t, q, e, end, contacts)
-        result._later = Later(motions, inputs, q, e, recorded=self.recorded)
+        result._later = StepAccelerations(motions, inputs, q, e, recorded=self.recorded)
         return result
 
 

@@ -43,7 +43,7 @@ class Shown:
         return self.geometry.color or GRAY
 
 
-class Drawn:
+class DrawnRun:
     """A run together with its robot."""
 
     def __init__(self, run: Run, robot: Robot | None) -> None:
@@ -134,7 +134,7 @@ TIMELINE = "time"
 RED = (230, 64, 51)
 
 
-def write_rerun(drawn: Drawn, path: Path) -> None:
+def write_rerun(drawn: DrawnRun, path: Path) -> None:
     """Write an .rrd file."""
     rr = library()
     recording = rr.RecordingStream("dalembert", recording_id=drawn.run.robot, make_default=False)
@@ -171,12 +171,12 @@ def entity(*parts: str) -> str:
     return "/".join("".join(c if c.isalnum() or c == "_" else f"\\{c}" for c in part) for part in parts)
 
 
-def _columns(rr: Any, recording: Any, drawn: Drawn, path: str, columns: Any) -> None:
+def _columns(rr: Any, recording: Any, drawn: DrawnRun, path: str, columns: Any) -> None:
     if len(drawn.run):
         recording.send_columns(path, indexes=[rr.TimeColumn(TIMELINE, duration=drawn.run.t)], columns=columns)
 
 
-def _body(rr: Any, recording: Any, drawn: Drawn, i: int, path: str) -> None:
+def _body(rr: Any, recording: Any, drawn: DrawnRun, i: int, path: str) -> None:
     moves = rr.Transform3D.columns(
         translation=drawn.poses[:, i, :3, 3], quaternion=drawn.quaternions[:, i][:, [1, 2, 3, 0]]
     )
@@ -208,7 +208,7 @@ def _shape(rr: Any, shown: Shown) -> Any:
     return rr.Mesh3D(vertex_positions=drawn[0], triangle_indices=drawn[1], albedo_factor=shown.color)
 
 
-def _contacts(rr: Any, recording: Any, drawn: Drawn) -> None:
+def _contacts(rr: Any, recording: Any, drawn: DrawnRun) -> None:
     """Arrows along the forces, at each time."""
     for t, (positions, forces) in zip(drawn.run.t, drawn.pushes(), strict=True):
         recording.set_time(TIMELINE, duration=float(t))
@@ -221,7 +221,7 @@ def _contacts(rr: Any, recording: Any, drawn: Drawn) -> None:
 SLOWEST, FASTEST = 24.0, 1000.0  # [1/s] time codes
 
 
-def write_usd(drawn: Drawn, path: Path) -> None:
+def write_usd(drawn: DrawnRun, path: Path) -> None:
     """Write a stage that plays the run; what USD cannot say of the robot is listed in the documentation of the file."""
     losses = Losses("USD", approximate=True)
     writer = to_usd(drawn.robot.model, losses)

@@ -82,7 +82,7 @@ class Trouble(Exception):
         self.state, self.why, self.chunk, self.undefined, self.cure = state, why, chunk, undefined, cure
 
 
-class Fixed:
+class FixedSteps:
     """Steps of equal size: the largest that divides the way and is at most the step of the settings.
 
     sampling: controllers that run at rates inside the compiled step; memory: theirs, of the run so far.
@@ -153,7 +153,7 @@ class Fixed:
         return State(state.t + h, results["q_next"][0], results["e_next"][0])
 
 
-class Implicit:
+class ImplicitSteps:
     """Steps of one size, each solved by Newton's method."""
 
     lands, adaptive = True, False
@@ -213,7 +213,7 @@ class Implicit:
         return State(state.t + h, results["q_next"][0], results["e_next"][0])
 
 
-class Adaptive:
+class AdaptiveSteps:
     """Steps whose size follows from the tolerances."""
 
     adaptive = True
@@ -267,15 +267,15 @@ class Adaptive:
         return State(state.t + h, results["q_next"][0], results["e_next"][0])
 
 
-Engine = Adaptive | Fixed | Implicit
+Engine = AdaptiveSteps | FixedSteps | ImplicitSteps
 
 
 def engine(programs: Programs, step: float | None, rtol: float, atol: float, most: float) -> Engine:
     """The engine of an integrator: adaptive, with steps of `most` [s] at most, where it can be and no step is given."""
     if programs.integrator.adaptive and step is None:
-        return Adaptive(programs, rtol, atol, most)
+        return AdaptiveSteps(programs, rtol, atol, most)
     step = DEFAULT_STEP if step is None else step
-    return Fixed(programs, step) if programs.integrator.residual is None else Implicit(programs, step)
+    return FixedSteps(programs, step) if programs.integrator.residual is None else ImplicitSteps(programs, step)
 
 
 def chunk_sizes(watched: bool) -> Iterator[int]:

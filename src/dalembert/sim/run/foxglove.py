@@ -13,7 +13,7 @@ from dalembert.spatial import so3
 from dalembert.tables.messages import Channel
 from dalembert.typing import Array
 
-from .drawn import Drawn, Shown, surface
+from .drawn import DrawnRun, Shown, surface
 from .run import Run
 
 WORLD = "world"
@@ -22,7 +22,7 @@ SHAFT, HEAD = 0.008, 0.02  # [m] diameters of arrows
 PRIMITIVES = ("arrows", "cubes", "spheres", "cylinders", "lines", "triangles", "texts", "models")
 
 
-def channels(run: Run, drawn: Drawn | None) -> list[Channel]:
+def channels(run: Run, drawn: DrawnRun | None) -> list[Channel]:
     """Joint states; and with its robot, all that is to be drawn."""
     result = [Channel("/joint_states", "foxglove.JointStates", JOINT_STATES, _joint_states(run))]
     if drawn is None:
@@ -68,7 +68,7 @@ def _joint_states(run: Run) -> Iterator[tuple[float, Any]]:
         yield t, {"timestamp": _time(t), "joints": joints}
 
 
-def _transforms(drawn: Drawn) -> Iterator[tuple[float, Any]]:
+def _transforms(drawn: DrawnRun) -> Iterator[tuple[float, Any]]:
     """Every body in the world."""
     for k, t in enumerate(drawn.run.t):
         transforms = [
@@ -90,7 +90,7 @@ def _entity(t: float, frame: str, name: str, **primitives: list[Any]) -> dict[st
     return head | {"frame_locked": True, "metadata": []} | empty | primitives
 
 
-def _robot(drawn: Drawn) -> Iterator[tuple[float, Any]]:
+def _robot(drawn: DrawnRun) -> Iterator[tuple[float, Any]]:
     """The shapes of all bodies, once: they move with the transforms."""
     entities = []
     for i, name in enumerate(drawn.bodies if len(drawn.run) else ()):
@@ -124,7 +124,7 @@ def _primitive(shown: Shown) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "triangles", {"pose": pose, "points": points, "indices": triangles.ravel().tolist(), "colors": []} | color
 
 
-def _contacts(drawn: Drawn) -> Iterator[tuple[float, Any]]:
+def _contacts(drawn: DrawnRun) -> Iterator[tuple[float, Any]]:
     """An arrow for each contact that pushes, along its force."""
     for t, (positions, forces) in zip(drawn.run.t, drawn.pushes(), strict=True):
         arrows = [

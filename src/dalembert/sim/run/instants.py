@@ -16,7 +16,7 @@ from .compiled import Programs
 from .engines import Chunk, Engine, State
 from .hybrid import Hybrid
 from .run import Event, Happening
-from .watch import Crossing, Torques, Watch
+from .watch import GuardCrossing, GuardWatch, Torques
 
 MOST_AT_ONCE = 100  # instants at one time, after which the run could not go on
 SPARE = 8  # instants of dry friction at one time beside one or two for each row
@@ -28,7 +28,7 @@ class Instants:
 
     def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques | None) -> None:
         self.programs, self.system, self.layout = programs, programs.system, programs.system.layout
-        self.watch, self._torques = Watch(programs, engine, events, torques), torques
+        self.watch, self._torques = GuardWatch(programs, engine, events, torques), torques
         self.hybrid = Hybrid(programs) if self.layout.nm else None
         self.log: list[Happening] = []
         self.remarks: list[str] = []
@@ -57,11 +57,11 @@ class Instants:
         fired = np.concatenate([released, np.zeros(self.watch.count - self.watch.rows, bool)])
         return self._settled(state, u, fired, numbers)
 
-    def first(self, chunk: Chunk, u: Array) -> Crossing | None:
+    def first(self, chunk: Chunk, u: Array) -> GuardCrossing | None:
         """The next instant on a chunk of steps, if there is one."""
         return self.watch.first(chunk, u) if self.watching else None
 
-    def happen(self, crossing: Crossing, u: Array) -> State:
+    def happen(self, crossing: GuardCrossing, u: Array) -> State:
         """The state just after an instant."""
         return self._settled(crossing.state, u, crossing.fired, crossing.before, crossing.never_left)
 

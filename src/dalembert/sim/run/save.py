@@ -21,7 +21,7 @@ from .run import EnergyLedger, Happening, Run
 if TYPE_CHECKING:
     from dalembert.robot import Robot
 
-    from .drawn import Drawn
+    from .drawn import DrawnRun
 
 
 ENERGIES = ("kinetic", "potential", "elastic")
@@ -86,7 +86,7 @@ def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     return named | {"friction": contacts.friction.tolist(), "sliding": sliding}
 
 
-class _Columns:
+class _RunColumns:
     """Columns by name, as long as the times `t` (n,); others are refused."""
 
     def __init__(self, table: dict[str, Array]) -> None:
@@ -146,7 +146,7 @@ class _Columns:
 def from_table(table: dict[str, Array], text: str) -> Run:
     """The run of columns and facts."""
     known: dict[str, Any] = json.loads(text)
-    columns = _Columns(table)
+    columns = _RunColumns(table)
     coordinates, freedoms = tuple(known["coordinates"]), tuple(known["freedoms"])
     kinetic, potential, elastic = (columns.column(f"energy.{name}") for name in ENERGIES)
     ledger = EnergyLedger(kinetic, potential, elastic, columns.accounts("work"), columns.accounts("heat"))
@@ -180,10 +180,10 @@ def save(run: Run, path: str | os.PathLike[str], robot: Robot | None = None) -> 
     ending = Path(path).suffix.lower()
     robot = robot or run.subject
     if ending == ".mcap":
-        from .drawn import Drawn
+        from .drawn import DrawnRun
         from .foxglove import channels
 
-        drawn = None if robot is None else Drawn(run, robot)
+        drawn = None if robot is None else DrawnRun(run, robot)
         write_table(path, columns(run), facts(run), channels(run, drawn))
     elif ending in DRAWN:
         _draw(run, path, ending, robot)
@@ -194,14 +194,14 @@ def save(run: Run, path: str | os.PathLike[str], robot: Robot | None = None) -> 
 
 
 def _draw(run: Run, path: str | os.PathLike[str], ending: str, robot: Robot | None) -> None:
-    from .drawn import Drawn
+    from .drawn import DrawnRun
 
-    write: Callable[[Drawn, Path], None]
+    write: Callable[[DrawnRun, Path], None]
     if ending == ".rrd":
         from .drawn import write_rerun as write
     else:
         from .drawn import write_usd as write
-    drawn = Drawn(run, robot)
+    drawn = DrawnRun(run, robot)
     with replacing(path) as temporary:
         write(drawn, temporary)
 

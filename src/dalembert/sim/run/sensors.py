@@ -77,7 +77,7 @@ def _reading(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, pushes: Any) 
         return sensor.ratio * (q[body.q] if kind in ("jointpos", "actuatorpos", "ballquat") else v[body.v])
     if kind.startswith("subtree"):
         return _subtree(model, sensor, q, v)
-    at = _Place(model, sensor.frame, sensor.placement, q, v)
+    at = _SensorPlace(model, sensor.frame, sensor.placement, q, v)
     gravity = np.asarray(model.gravity)
     match kind:
         case "accelerometer":
@@ -92,7 +92,7 @@ def _reading(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, pushes: Any) 
             return at.accelerations(a)[:3]
         case "force" | "torque":
             return _transmitted(model, sensor, at, q, v, a, pushes)
-    seen = _Place(model, sensor.reference, sensor.reference_placement, q, v) if sensor.reference else _Fixed()
+    seen = _SensorPlace(model, sensor.reference, sensor.reference_placement, q, v) if sensor.reference else _World()
     match kind:
         case "framepos":
             return seen.R.T @ (at.p - seen.p)
@@ -105,13 +105,13 @@ def _reading(model: Model, sensor: Sensor, q: Any, v: Any, a: Any, pushes: Any) 
     return seen.R.T @ at.R[:, "xyz".index(kind[5])]
 
 
-class _Fixed:
+class _World:
     """The world."""
 
     R, p, twist = np.eye(3), np.zeros(3), np.zeros(6)
 
 
-class _Place:
+class _SensorPlace:
     """A frame of the robot: axes R (3, 3) and origin p (3,) in the world, its twist there."""
 
     def __init__(self, model: Model, name: str, placement: Pose, q: Any, v: Any) -> None:
@@ -134,7 +134,7 @@ class _Place:
         return algorithms.acceleration(self.model, self.q, self.v, a, self.frame)
 
 
-def _transmitted(model: Model, sensor: Sensor, at: _Place, q: Any, v: Any, a: Any, pushes: Any) -> Array:
+def _transmitted(model: Model, sensor: Sensor, at: _SensorPlace, q: Any, v: Any, a: Any, pushes: Any) -> Array:
     """The force or torque that the parent exerts on a body through its joint, at the sensor, in its axes."""
     X, external = algorithms.poses(model, q), dict[int, np.ndarray]()
     for k, w in enumerate(pushes.reshape(-1, 6)):

@@ -34,7 +34,7 @@ from ..system.unsolved import counts, remarks
 from .advice import why_and_what
 from .chatter import Chatter
 from .compiled import Programs, programs
-from .engines import Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between, steps_of
+from .engines import AdaptiveSteps, Chunk, Engine, FixedSteps, State, Trouble, engine, steps_between, steps_of
 from .initial import checked_state, closed_start, first_state
 from .instants import Instants
 from .observed_contacts import contacts_of
@@ -42,7 +42,7 @@ from .record import Recorder
 from .remarks import about_ground, beyond_limits, carried, held_at_the_end
 from .run import EnergyLedger, Event, Run
 from .sensors import derived
-from .watch import Crossing, UndefinedEvent
+from .watch import GuardCrossing, UndefinedEvent
 
 PACE = 256  # steps after which the pace is checked
 SHORTEST, SHORTEST_CALLED = 1e-10, 1e-7  # average step relative to the duration; where steps call Python
@@ -157,7 +157,7 @@ class _Simulation:
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was checked
         self.chatter: Chatter | None = None
-        if isinstance(self.engine, Adaptive):
+        if isinstance(self.engine, AdaptiveSteps):
             self.chatter = Chatter(compiled, called, settings.atol + settings.rtol, settings.time)
 
     def _compile_controllers(self, torque: Sampled) -> None:
@@ -168,8 +168,12 @@ class _Simulation:
             why = "it plans between steps; `rollout` and `stepper` compile all but the plans"
         elif not torque.declared:
             why = "it may keep a state that it does not state; pass state=… to have it compiled"
-        elif not isinstance(self.engine, Fixed) or self.instants.watching:
-            what = "events, stops or dry friction" if isinstance(self.engine, Fixed) else "this integrator's own steps"
+        elif not isinstance(self.engine, FixedSteps) or self.instants.watching:
+            what = (
+                "events, stops or dry friction"
+                if isinstance(self.engine, FixedSteps)
+                else "this integrator's own steps"
+            )
             why = f"{what} divide the steps"
         elif abs(duration / step - round(duration / step)) > 1e-6 or not self._in_one_block(step):
             why = "the duration is not a multiple of the step and of the record interval"
@@ -190,7 +194,7 @@ class _Simulation:
         duration, start, self.state = self.settings["duration"], state, state
         if self.sampling is not None:
             memory = np.asarray(self.sampling.start(state.q, self.layout.velocity(state.e)), float)
-            self.engine = controlled = Fixed(self.compiled, self.settings["step"], self.sampling, memory)
+            self.engine = controlled = FixedSteps(self.compiled, self.settings["step"], self.sampling, memory)
         first = None if self.drive.called or self.drive.sampled else self.drive.values[0]
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
@@ -244,10 +248,10 @@ class _Simulation:
             return
         all_legs = Leg(self.drive.values, np.append(self.drive.times[1:], duration))
         together = all_legs.several and not self.instants.watching and not self.drive.called
-        if together and isinstance(self.engine, Adaptive) and not self.engine.lands:
+        if together and isinstance(self.engine, AdaptiveSteps) and not self.engine.lands:
             yield all_legs
             return
-        if together and isinstance(self.engine, Fixed):
+        if together and isinstance(self.engine, FixedSteps):
             lengths, counts = np.diff(all_legs.ends, prepend=0.0), steps_of(all_legs, 0.0, step)
             whole = int(counts.sum()) == steps_between(0.0, duration, step) and self._in_one_block(step)
             if whole and np.abs(lengths - counts * step).max() < 1e-9 * step and counts.min() > 0:
@@ -298,7 +302,7 @@ class _Simulation:
             error.called = (self.drive.called or self.drive.sampled is not None) and self.sampling is None
             raise error
 
-    def _event(self, chunk: Chunk, crossing: Crossing, u: Array, recorder: Recorder) -> State:
+    def _event(self, chunk: Chunk, crossing: GuardCrossing, u: Array, recorder: Recorder) -> State:
         """The state after an event; what lies before it is recorded."""
         before = crossing.state
         chunk = chunk.cut(crossing.step + 1)

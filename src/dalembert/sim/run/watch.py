@@ -100,7 +100,7 @@ class UndefinedEvent(SimulationError):
         self.chunk = chunk
 
 
-class Crossing(NamedTuple):
+class GuardCrossing(NamedTuple):
     """The first thing that happens in a chunk: in which step, the state there, and which guards fire (ng,)."""
 
     step: int
@@ -110,7 +110,7 @@ class Crossing(NamedTuple):
     never_left: Array  # (nm,): rows that fire without having been clearly away from zero since they began
 
 
-class Watch:
+class GuardWatch:
     """The guards of a run: those of constraint rows, of gaps of elements, of the user's events, in this order."""
 
     def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques | None) -> None:
@@ -183,7 +183,7 @@ class Watch:
         """Which rows that were held are not by these numbers (ng,): their forces have left what is admissible."""
         return (numbers[: self.rows] < 0.0) & (self._tolerance == 0.0)
 
-    def first(self, chunk: Chunk, u: Array) -> Crossing | None:
+    def first(self, chunk: Chunk, u: Array) -> GuardCrossing | None:
         """The first event in a chunk; if there is none, the guards go on from its end."""
         numbers = self.values(chunk.t, chunk.q, chunk.e, u)
         rows, signs = numbers[:, : self.rows], self._sign(numbers[:, self.rows :])
@@ -220,16 +220,16 @@ class Watch:
 
     def _at_bounce(
         self, chunk: Chunk, bounced: Array, numbers: Array, signs: Array, armed: Array, u: Array
-    ) -> Crossing:
+    ) -> GuardCrossing:
         """The instant just before the first impact, from which the run goes on: the step over it is taken again."""
         step = int(np.argmax(bounced.any(axis=1)))
         state = self._bounces(u).located(chunk, step, bounced[step], u)
         self._armed, self._signs = armed[step], np.where(bounced[step], 0.0, signs[step])
         fired = np.concatenate([np.zeros(self.rows, bool), bounced[step]])
         before = step - (state.t < chunk.t[step + 1])  # the last step whose end comes before the impact
-        return Crossing(int(before), state, fired, numbers[step], np.zeros(self.rows, bool))
+        return GuardCrossing(int(before), state, fired, numbers[step], np.zeros(self.rows, bool))
 
-    def _located(self, chunk: Chunk, step: int, guards: Array, before: Array, u: Array) -> Crossing:
+    def _located(self, chunk: Chunk, step: int, guards: Array, before: Array, u: Array) -> GuardCrossing:
         """The first time within a step at which one of some guards fires, and all that fire then."""
         begin = State(float(chunk.t[step]), chunk.q[step], chunk.e[step])
         end = State(float(chunk.t[step + 1]), chunk.q[step + 1], chunk.e[step + 1])
@@ -254,7 +254,7 @@ class Watch:
         never_left = ~self._armed & fired[: self.rows]
         if never_left.any():  # a flight that begins and ends within the step is highest in its middle
             never_left &= numbers(0.5 * first)[: self.rows] <= RESOLUTION
-        return Crossing(step, state, fired, before, never_left)
+        return GuardCrossing(step, state, fired, before, never_left)
 
     def _time(self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], Array]) -> float:
         """The first time after a step's begin [s] at which a guard fires: secants (Illinois), bisection where slow."""

@@ -76,7 +76,7 @@ class Sampling:
         count = model.nv if count is None else count
         self.where, self.model, self.torque, self.step = where, model, torque, step
         self.settings = dict(settings or {})
-        self.loops: dict[Any, Any] = {}  # of steps with these controllers, compiled; see `run.engines.Fixed`
+        self.loops: dict[Any, Any] = {}  # of steps with these controllers, compiled; see `run.engines.FixedSteps`
         self.blocks: list[Block] = []
         for controller in torque.chain():
             self._add(controller)
