@@ -4,20 +4,12 @@ The original: 209 statements, of which about half are for these three. This: 22.
 end, solved to rounding. With --plot PATH (.webp, .gif, .mp4, .png) the top is filmed while it turns over.
 """
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
-from port import picture, seconds
+from port import TOP, loaded, picture, seconds
 
-from dalembert import Contact, load
+from dalembert import Contact
 from dalembert.pictures import Camera
 
-TOP = """<mujoco model="top"><option integrator="RK4"/><worldbody><geom size="1 1 .01" type="plane"/>
-<body name="top" pos="0 0 .02"><freejoint/><geom type="sphere" size=".02"/>
-<geom type="cylinder" pos="0 0 .02" size=".004 .008"/>
-<geom type="box" size=".023 .023 .005" pos="0 0 -.015" contype="0" conaffinity="0" group="3"/>
-</body></worldbody></mujoco>"""
 PENDULUM = """<mujoco model="pendulum"><option timestep=".001"><flag contact="disable"/></option><default>
 <joint type="hinge" axis="0 -1 0"/><geom type="capsule" size=".02"/></default><worldbody><body pos="0 0 .6"><joint/>
 <geom fromto="-.2 0 0 .2 0 0"/><geom fromto="0 0 0 0 0 -.15"/>
@@ -34,13 +26,6 @@ ENDS = {
             0.24816155106960],
 }  # fmt: skip
 MICROSECONDS = {"top": 13.8, "pendulum": 1.8, "box": 3.4}  # of mj_step in a loop of Python
-
-
-def loaded(text):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.xml")
-        path.write_text(text)
-        return load(path)
 
 
 soft = Contact(model="mujoco")  # step and integrator are the file's
