@@ -5,10 +5,8 @@ to 1e-8 in 15.0 ms, this rollout of 2000 steps takes 0.9 ms and one of 1000 star
 the same shared machine. With --plot PATH the run is drawn.
 """
 
-import sys
-import time
-
 import numpy as np
+from port import picture, seconds
 
 from dalembert import ModelBuilder, control
 
@@ -27,12 +25,6 @@ end = acrobot.rollout(start, np.zeros(2), law, 1e-3, 2000, "rk4")
 
 np.testing.assert_allclose(law.K[1], GAINS, rtol=1e-9)
 np.testing.assert_allclose([*end.q, *end.v], AFTER, atol=1e-7)
-elapsed = []
-for _ in range(20):
-    begin = time.perf_counter()
-    acrobot.rollout(start, np.zeros(2), law, 1e-3, 2000, "rk4")
-    elapsed.append(time.perf_counter() - begin)
-print(f"gains {law.K[1]}, after 2 s {end.q} {end.v}; {1e3 * min(elapsed):.2f} ms, Drake 15.0 ms")
-if "--plot" in sys.argv:
-    run = acrobot.simulate(start, np.zeros(2), 2.0, law)
-    run.plot().savefig(sys.argv[-1])
+elapsed = seconds(lambda: acrobot.rollout(start, np.zeros(2), law, 1e-3, 2000, "rk4"))
+print(f"gains {law.K[1]}, after 2 s {end.q} {end.v}; {1e3 * elapsed:.2f} ms, Drake 15.0 ms")
+picture(lambda path: acrobot.simulate(start, np.zeros(2), 2.0, law).plot().savefig(path))

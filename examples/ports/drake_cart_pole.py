@@ -4,11 +4,11 @@ The original: plant, parser, weld, linearisation by ports, LinearQuadraticRegula
 same text, whose <transmission> says that the pole has no motor. With --plot PATH the run is drawn.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from port import picture, seconds
 
 from dalembert import control, load
 
@@ -34,6 +34,6 @@ run = cart_pole.simulate([0.5, np.pi - 0.2], [0.0, 0.0], 40.0, law)
 np.testing.assert_allclose(law.K[0], GAINS, rtol=1e-9)
 assert not law.K[1].any(), "the pole has no motor"
 np.testing.assert_allclose([*run.q[-1], *run.v[-1]], [0.0, np.pi, 0.0, 0.0], atol=1e-3)
-print(f"gains {law.K[0]}; {law.notes[0]}")
-if "--plot" in sys.argv:
-    run.plot().savefig(sys.argv[-1])
+elapsed = seconds(lambda: cart_pole.simulate([0.5, np.pi - 0.2], [0.0, 0.0], 40.0, law))
+print(f"gains {law.K[0]}; {law.notes[0]}; 40 s in {1e3 * elapsed:.1f} ms")
+picture(lambda path: run.plot().savefig(path))

@@ -5,10 +5,8 @@ the wall in the same posture to 2 mrad; mink comes to 19.0 mm on the way and res
 above. With --plot PATH the distance is drawn.
 """
 
-import sys
-import time
-
 import numpy as np
+from port import picture, seconds
 
 from dalembert import control, load, scene
 from dalembert.shapes import Box
@@ -31,17 +29,18 @@ for _ in range(400):
 
 assert min(nearest) > STAND_OFF - 1e-6, "the stand-off is kept"
 np.testing.assert_allclose(q, RESTS, atol=2e-3)
-elapsed = []
-for _ in range(500):
-    begin = time.perf_counter()
-    tick(q)
-    elapsed.append(time.perf_counter() - begin)
-print(f"at rest {q}, nearest {1e3 * min(nearest):.3f} mm; {1e6 * min(elapsed):.0f} us a tick, mink 116 us")
-if "--plot" in sys.argv:
+elapsed = seconds(lambda: tick(q), 500)
+print(f"at rest {q}, nearest {1e3 * min(nearest):.3f} mm; {1e6 * elapsed:.0f} us a tick, mink 116 us")
+
+
+def draw(path):
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(layout="constrained")
     axes.plot(STEP * np.arange(1, 401), 1e3 * np.array(nearest))
     axes.axhline(1e3 * STAND_OFF, color="black", linestyle="--")
     axes.set(xlabel="t [s]", ylabel="distance of the wrist from the wall [mm]")
-    figure.savefig(sys.argv[-1])
+    figure.savefig(path)
+
+
+picture(draw)

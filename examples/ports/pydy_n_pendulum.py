@@ -5,10 +5,8 @@ closed loop in 6.3 s; about 60 statements. This: 14. The same run, to the same t
 are the gains, and the state after 1 s of the original's equations, integrated to 1e-12. With --plot PATH it is drawn.
 """
 
-import sys
-import time
-
 import numpy as np
+from port import picture, seconds
 
 from dalembert import ModelBuilder, control
 
@@ -35,10 +33,7 @@ run = chain.simulate(start, np.zeros(LINKS + 1), 1.0, law, rtol=1e-11, atol=1e-1
 np.testing.assert_allclose(law.K[0] @ np.linalg.inv(whole), GAINS, rtol=1e-6)
 reached = whole @ np.concatenate([run.q[-1], run.v[-1]]) + np.r_[0.0, np.full(LINKS, np.pi / 2), np.zeros(LINKS + 1)]
 np.testing.assert_allclose(reached, AFTER, atol=1e-8)
-begin = time.perf_counter()
-run = chain.simulate(start, np.zeros(LINKS + 1), 5.0, law, rtol=1e-10, atol=1e-12)
-elapsed = time.perf_counter() - begin
+elapsed = seconds(lambda: chain.simulate(start, np.zeros(LINKS + 1), 5.0, law, rtol=1e-10, atol=1e-12), 3)
 off = np.abs(reached - AFTER).max()
 print(f"gains as recorded, state after 1 s to {off:.1e}; 5 s in {1e3 * elapsed:.1f} ms, original 6282 ms")
-if "--plot" in sys.argv:
-    run.plot().savefig(sys.argv[-1])
+picture(lambda path: run.plot().savefig(path))
