@@ -236,11 +236,11 @@ def _check_controllable(model: Model, A: np.ndarray, B: np.ndarray, into: np.nda
     n = len(A)
     values = np.linalg.eigvals(A)
     scale = max(np.abs(A).max(), np.abs(B).max(), 1.0)
-    for value in values[values.real > -1e-9 * scale]:
+    for value in values[(values.real > -1e-9 * scale) & (values.imag >= 0.0)]:  # of a conjugate pair, one
         test = np.concatenate([value * np.eye(n) - A, B], axis=1)
-        left, sizes, _ = np.linalg.svd(test)
+        sizes = np.linalg.svd(test, compute_uv=False)
         if sizes[-1] <= CONTROLLABLE * sizes[0]:
-            shape = np.abs(into @ left[:, -1])
+            shape = np.abs(into @ np.linalg.svd(test)[0][:, -1])
             k = int(np.argmax(shape[: len(shape) // 2] + shape[len(shape) // 2 :]))
             raise DalembertError(
                 f"lqr: no motor can reach a motion of robot {model.name!r} that does not die out by itself (eigenvalue "
