@@ -1,6 +1,6 @@
 """Crocoddyl, arm_manipulation_fwddyn: a Kinova arm plans its way to a pose (crocoddyl 3.2.1, pin 4.0.0).
 
-The original, for this library's gen3: 49 statements, 188 ms for 14 iterations of FDDP to a cost of 2.961. This: 22,
+The original, for this library's gen3: 49 statements, 188 ms for 14 iterations of FDDP to a cost of 2.961. This: 23,
 0.4 ms for 10 iterations to 1.674, where FDDP stays if it starts there.
 """
 

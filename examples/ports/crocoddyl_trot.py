@@ -1,6 +1,6 @@
 """Crocoddyl, quadrupedal_gaits: a quadruped plans two steps of a trot (crocoddyl 3.2.1, pin 4.0.0).
 
-The original, for this library's quadruped: 400 statements, 200 ms for 9 iterations of FDDP. This: 57, 4.9 ms for
+The original, for this library's quadruped: 400 statements, 200 ms for 9 iterations of FDDP. This: 56, 4.9 ms for
 11 iterations to the same cost. The gait is rows of data, one for each node.
 """
 

@@ -1,6 +1,6 @@
 """Drake, underactuated robotics: the cart-pole's regulator from its URDF (drake 1.51.1).
 
-The original: plant, parser, weld, linearisation by ports, LinearQuadraticRegulator; 14 statements. This: 4, from the
+The original: plant, parser, weld, linearisation by ports, LinearQuadraticRegulator; 14 statements. This: 9, from the
 same text, whose <transmission> says that the pole has no motor. With --plot PATH the run is drawn.
 """
 

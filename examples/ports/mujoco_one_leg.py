@@ -1,8 +1,8 @@
 """MuJoCo, LQR notebook: a humanoid balances on one leg, on MuJoCo's soft contacts (mujoco 4.0.0).
 
 The original searches the height at which the feet carry the weight, solves for the torques, linearises by differences
-and solves the Riccati equation: 144 statements, here for this library's humanoid. This: 24. MuJoCo finds the same
-torques at rest, and with this regulator the same motion after a push. A step of the rollout takes 16 us, of mj_step
+and solves the Riccati equation: 144 statements, here for this library's humanoid. This: 19. MuJoCo finds the same
+torques at rest, and with this regulator the same motion after a push. A step of the rollout takes 13 us, of mj_step
 alone 26, with its Python 35.
 """
 

@@ -2,7 +2,7 @@
 
 The original, for this library's UR5 saved as MJCF: 34 statements, 211 ms. The log has the original's motion and noise.
 Here twice: least squares through rollouts, whose parameters are live, give the original's values; `identify.fit` is
-one call, does not take the start as known, weighs joints by their noise, and gives intervals. Together 20 statements.
+one call, does not take the start as known, weighs joints by their noise, and gives intervals. Together 28 statements.
 """
 
 import numpy as np

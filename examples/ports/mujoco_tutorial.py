@@ -1,6 +1,6 @@
 """MuJoCo, tutorial notebook: a tippe top, a chaotic pendulum and a tumbling box, with a film (mujoco 4.0.0).
 
-The original: 209 statements, of which about half are for these three. This: 22. Recorded are MuJoCo's places at the
+The original: 209 statements, of which about half are for these three. This: 12. Recorded are MuJoCo's places at the
 end, solved to rounding. With --plot PATH (.webp, .gif, .mp4, .png) the top is filmed while it turns over.
 """
 
