@@ -43,17 +43,13 @@ def run(
     motion: Annotated[
         Path | None, typer.Option(help="Follow this motion by computed torque: .csv .npz .parquet .h5 .mcap.")
     ] = None,
-    frequency: Annotated[
-        float, typer.Option(min=0.0, help="Natural frequency of the controller that follows it [rad/s].")
-    ] = 20.0,
+    frequency: Annotated[float, typer.Option(min=0.0, help="Bandwidth of the law that follows it [rad/s].")] = 20.0,
     hold: Annotated[bool, typer.Option("--hold", help="Add the gravity torque of the start.")] = False,
     keyframe: Annotated[str | None, typer.Option(help="Start from this named state of the robot's file.")] = None,
     ground: Annotated[
         float | None, typer.Option(help="Height of a level floor [m] that the collision shapes touch.")
     ] = None,
-    friction: Annotated[
-        float | None, typer.Option(min=0.0, help="Friction of that floor; default: the file's, or 0.6.")
-    ] = None,
+    friction: Annotated[float | None, typer.Option(min=0.0, help="Of the floor; default: the file's, or 0.6.")] = None,
     integrator: Annotated[
         str | None,
         typer.Option(help="rk45 (default), rk4, implicit-midpoint, variational …; --ground has a step of its own."),

@@ -6,9 +6,10 @@ Read in this order: `robot`, the class; its quantities come from `dalembert.quan
 files are methods that open a room above, which is loaded when the method is called:
 
     compiling                compile, source, export, operations
-    simulation, viewing      simulate, rollout, stepper, raycast, view
-    auditing, equations      audit, sizing, check_inertia, equations
-    optimal, studies         optimal_control, study
+    simulation, rollouts     simulate, contact_dynamics, raycast; rollout, stepper
+    viewing                  view, render, video
+    contacts                 linearize, equilibrium, also in contact
+    rooms                    audit, sizing, close_loops, equations, optimal_control, study
 """
 
 from .robot import Robot

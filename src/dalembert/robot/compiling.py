@@ -19,7 +19,7 @@ from dalembert.quantities.live import checked
 from dalembert.quantities.live import group as find_group
 from dalembert.quantities.structure import Wrench
 
-from .equations import equations
+from .rooms import equations
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot

@@ -44,19 +44,7 @@ from dalembert.quantities.structure import (
 )
 from dalembert.version import __version__
 
-from . import (
-    auditing,
-    closing,
-    compiling,
-    contacts,
-    equations,
-    optimal,
-    rollouts,
-    simulation,
-    stepping,
-    studies,
-    viewing,
-)
+from . import compiling, contacts, rollouts, rooms, simulation, viewing
 
 if TYPE_CHECKING:
     from dalembert.compiler.execute import Call
@@ -380,19 +368,19 @@ class Robot:
 
     # ---- other rooms, loaded when they are used
 
-    audit = auditing.audit
-    check_inertia = auditing.check_inertia
-    sizing = auditing.sizing
-    equations = equations.equations
+    audit = rooms.audit
+    check_inertia = rooms.check_inertia
+    sizing = rooms.sizing
+    equations = rooms.equations
     simulate = simulation.simulate
     contact_dynamics = simulation.contact_dynamics
     raycast = simulation.raycast
     stops = simulation.stops
-    stepper = stepping.stepper
+    stepper = rollouts.stepper
     rollout, prepare_rollout = rollouts.rollout, rollouts.prepare_rollout
     step_advice = simulation.step_advice
-    close_loops = closing.close_loops
+    close_loops = rooms.close_loops
     rollout_gradient = rollouts.rollout_gradient
-    optimal_control = optimal.optimal_control
-    study = studies.study
+    optimal_control = rooms.optimal_control
+    study = rooms.study
     view, render, video = viewing.view, viewing.render, viewing.video

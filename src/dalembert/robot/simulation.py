@@ -82,20 +82,10 @@ def _run(
     from dalembert.sim.settings import Settings
 
     chosen = Settings(
-        duration=duration,
-        torque=torque,
-        controls=controls,
-        integrator=integrator,
-        step=step,
-        rtol=rtol,
-        atol=atol,
-        record=record,
-        elements=elements,
-        events=events,
-        friction=friction,
-        contact=contact,
+        duration=duration, torque=torque, controls=controls, integrator=integrator, step=step, rtol=rtol,
+        atol=atol, record=record, elements=elements, events=events, friction=friction, contact=contact,
         progress=progress,
-    )
+    )  # fmt: skip
 
     def viewed(run: Run) -> Run:
         pictures = partial(motion_pictures, robot, contact)
