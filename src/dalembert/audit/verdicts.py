@@ -49,12 +49,9 @@ class Verdict(NamedTuple):
 
 
 def verdicts(
-    joints: Sequence[str],
-    measured: np.ndarray,
-    modelled: np.ndarray,
-    before: np.ndarray | None = None,
+    joints: Sequence[str], measured: np.ndarray, modelled: np.ndarray, before: np.ndarray | None = None,
     doubts: Mapping[str, str] | None = None,
-) -> tuple[Verdict, ...]:
+) -> tuple[Verdict, ...]:  # fmt: skip
     """The verdict on each joint, from torques (T, n) measured, modelled, and modelled before; NaN is left out.
 
     doubts: what else speaks against a joint's numbers, by name; such a joint does not pass.

@@ -73,17 +73,10 @@ class ChosenFit:
 
 
 def fit_chosen(
-    robot: Robot,
-    logs: Sequence[Any],
-    names: Sequence[str],
-    bounds: Mapping[str, Sequence[float]],
-    start: Mapping[str, float],
-    *,
-    piece: float | None = None,
-    substeps: int = 1,
-    integrator: str | None = None,
+    robot: Robot, logs: Sequence[Any], names: Sequence[str], bounds: Mapping[str, Sequence[float]],
+    start: Mapping[str, float], *, piece: float | None = None, substeps: int = 1, integrator: str | None = None,
     contact: Any = None,
-) -> ChosenFit:
+) -> ChosenFit:  # fmt: skip
     """See `identify.fit`."""
     chosen = Chosen(robot, names)
     ends, x = chosen.bounds(bounds), chosen.own.copy()

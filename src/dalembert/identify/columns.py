@@ -209,12 +209,8 @@ class Columns:
 
 
 def columns(
-    robot: Robot,
-    friction: Iterable[str] = (),
-    rotor: bool = False,
-    springs: bool = False,
-    stribeck_speed: float = 0.1,
-) -> Columns:
+    robot: Robot, friction: Iterable[str] = (), rotor: bool = False, springs: bool = False, stribeck_speed: float = 0.1,
+) -> Columns:  # fmt: skip
     """The columns of a fit; friction: some of "viscous", "coulomb", "stribeck", "offset"."""
     if isinstance(friction, str):
         friction = (friction,)

@@ -97,21 +97,12 @@ def fit(
 
 
 def _fit(
-    robot: Robot,
-    log: Log | Sequence[Log] | Iterator[Log],
-    *,
-    friction: Iterable[str] = ("viscous", "coulomb", "offset"),
-    rotor: bool = False,
-    springs: bool = False,
-    method: str = "physical",
-    prior: str = "entropic",
-    strength: float = 1.0,
-    fixed: Mapping[str, float] | None = None,
-    tied: Iterable[Sequence[str]] = (),
-    stribeck_speed: float = 0.1,
-    reference: Log | Sequence[Log] | None = None,
+    robot: Robot, log: Log | Sequence[Log] | Iterator[Log], *,
+    friction: Iterable[str] = ("viscous", "coulomb", "offset"), rotor: bool = False, springs: bool = False,
+    method: str = "physical", prior: str = "entropic", strength: float = 1.0, fixed: Mapping[str, float] | None = None,
+    tied: Iterable[Sequence[str]] = (), stribeck_speed: float = 0.1, reference: Log | Sequence[Log] | None = None,
     check: bool = True,
-) -> Fit:
+) -> Fit:  # fmt: skip
     """See `fit`."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "fit")
@@ -167,15 +158,9 @@ def _references(robot: Robot, reference: Log | Sequence[Log] | None, samples: Se
 
 
 def _streamed(
-    parameters: Columns,
-    pieces: Iterator[Log],
-    method: str,
-    prior: str,
-    strength: float,
-    fixed: Mapping[str, float],
-    tied: Iterable[Sequence[str]],
-    check: bool,
-) -> Fit:
+    parameters: Columns, pieces: Iterator[Log], method: str, prior: str, strength: float, fixed: Mapping[str, float],
+    tied: Iterable[Sequence[str]], check: bool,
+) -> Fit:  # fmt: skip
     """A fit of a log that is too long to be kept; its intervals take errors as independent, which is too hopeful."""
     robot = parameters.robot
     log_doubts: list[tuple[Doubt, ...]] = []

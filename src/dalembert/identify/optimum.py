@@ -83,13 +83,9 @@ class Information:
     """
 
     def __init__(
-        self,
-        base: BaseParameters,
-        limits: Limits,
-        family: Family,
-        criterion: str = "condition",
+        self, base: BaseParameters, limits: Limits, family: Family, criterion: str = "condition",
         samples: int = SAMPLES,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.base, self.limits, self.family, self.criterion = base, limits, family, criterion
         self.columns: Columns = base.columns
         self.chosen = list(base.independent)

@@ -140,14 +140,9 @@ def follow(
 
 
 def _solved(
-    robot: Robot,
-    path: FrameMotion,
-    frame: str,
-    times: np.ndarray,
-    known_times: np.ndarray,
-    known: np.ndarray,
+    robot: Robot, path: FrameMotion, frame: str, times: np.ndarray, known_times: np.ndarray, known: np.ndarray,
     options: dict[str, Any],
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Configurations (k, nq) at times (k,), each solved from the one before; those that are known are kept."""
     stored = {round(float(t), 12): q for t, q in zip(known_times, known, strict=True)}
     solved = [known[0]]

@@ -51,13 +51,9 @@ def _freedoms(model: Model, *columns: np.ndarray) -> tuple[np.ndarray, ...]:
 
 @quantity(fields={"q": ("nq",), "v": ("nv",), "a": ("nv",)})
 def displaced(
-    robot: Robot,
-    q: kinds.Configuration,
-    x: kinds.Tangent,
-    rate: kinds.Tangent,
-    bend: kinds.Tangent,
+    robot: Robot, q: kinds.Configuration, x: kinds.Tangent, rate: kinds.Tangent, bend: kinds.Tangent,
     **keywords: Unpack[Keywords],
-) -> Displaced:
+) -> Displaced:  # fmt: skip
     """The state at the displacement x from the anchor q, while x changes at `rate` and `bend`."""
     v, a = _freedoms(robot.model, rate, bend)
     for body in robot.model.independent:

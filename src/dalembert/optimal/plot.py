@@ -47,15 +47,9 @@ def _control_units(plan: Plan, model: Model) -> list[str]:
 
 
 def _curves(
-    axes: Any,
-    label: str,
-    t: np.ndarray,
-    values: np.ndarray,
-    names: Sequence[str],
-    units: Sequence[str],
-    limits: tuple[np.ndarray, np.ndarray] | None,
-    steps: str = "default",
-) -> None:
+    axes: Any, label: str, t: np.ndarray, values: np.ndarray, names: Sequence[str], units: Sequence[str],
+    limits: tuple[np.ndarray, np.ndarray] | None, steps: str = "default",
+) -> None:  # fmt: skip
     """Curves with their names, and dashed the limits near them; the unit stands at the axis where all have one."""
     common = len(set(units)) == 1
     for k, (name, unit) in enumerate(zip(names, units, strict=True)):

@@ -55,15 +55,9 @@ class Problem:
     """
 
     def __init__(
-        self,
-        robot: Robot,
-        running: Callable[..., Any],
-        terminal: Callable[..., Any] | None,
-        step: float | Callable[..., Any],
-        nodes: int,
-        chosen: ProblemSettings,
-        parameters: Mapping[str, int],
-    ) -> None:
+        self, robot: Robot, running: Callable[..., Any], terminal: Callable[..., Any] | None,
+        step: float | Callable[..., Any], nodes: int, chosen: ProblemSettings, parameters: Mapping[str, int],
+    ) -> None:  # fmt: skip
         self.robot, motors = robot, chosen.motors
         self.motors = motors_of(robot.model, motors if chosen.actuation is None else ())
         self.nodes = whole_number("optimal_control: nodes", nodes)
@@ -263,15 +257,9 @@ class Problem:
         return NodeFunctions(self, self.node), NodeFunctions(self, self.end)
 
     def _batch(
-        self,
-        q: np.ndarray,
-        v: Any,
-        guess: Any,
-        max_iterations: int,
-        tolerance: float,
-        threads: int | None,
+        self, q: np.ndarray, v: Any, guess: Any, max_iterations: int, tolerance: float, threads: int | None,
         parameters: Mapping[str, Any],
-    ) -> list[Plan]:
+    ) -> list[Plan]:  # fmt: skip
         """Plans from many states: one problem after the other on each thread."""
         count = len(q)
         rows = parameters if v is None else {"v": v, **parameters}

@@ -42,13 +42,9 @@ class Receding:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        iterations: int,
-        rate: float | None,
-        answer: Callable[..., Any] | None,
+        self, problem: Problem, iterations: int, rate: float | None, answer: Callable[..., Any] | None,
         parameters: Mapping[str, Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
         if rate is not None and not (is_number(rate) and 0.0 < rate < np.inf):
             raise DalembertError(f"receding: rate is {rate!r}, expected a number above 0 [Hz]")
         self.problem, self.iterations = problem, iterations
@@ -234,15 +230,9 @@ class Receding:
         return self.problem.arguments.values(asked, missing_allowed=True)
 
     def _improved(
-        self,
-        horizon: Horizon,
-        t: float,
-        values: Mapping[str, np.ndarray],
-        memory: np.ndarray,
-        requests: np.ndarray,
-        replies: np.ndarray,
-        rows: range,
-    ) -> int:
+        self, horizon: Horizon, t: float, values: Mapping[str, np.ndarray], memory: np.ndarray, requests: np.ndarray,
+        replies: np.ndarray, rows: range,
+    ) -> int:  # fmt: skip
         """Plans of some rows, moved on to t and improved; how many were solved anew."""
         warm = memory[rows.start : rows.stop]
         if not isfinite(warm.item(0) if len(rows) == 1 else warm[:, 0].sum()):

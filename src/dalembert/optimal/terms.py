@@ -66,13 +66,9 @@ class UserFunction:
     """A function of q, v, (u) and parameters by name, that returns a dict."""
 
     def __init__(
-        self,
-        role: str,
-        function: Callable[..., Any],
-        arguments: Sequence[str],
-        sizes: Mapping[str, int],
+        self, role: str, function: Callable[..., Any], arguments: Sequence[str], sizes: Mapping[str, int],
         answer: str = "dict",
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not callable(function):
             raise DalembertError(
                 f"optimal_control: {role} is of type {type(function).__name__}, expected a function "

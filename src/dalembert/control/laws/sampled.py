@@ -32,15 +32,9 @@ class PID:
         self.inertia = np.diag(robot.mass_matrix(np.asarray(self.reference.q(0.0), float))).copy()
 
     def __call__(
-        self,
-        t: Any,
-        q: np.ndarray,
-        v: np.ndarray,
-        state: np.ndarray,
-        frequency: Any = None,
-        damping_ratio: Any = None,
+        self, t: Any, q: np.ndarray, v: np.ndarray, state: np.ndarray, frequency: Any = None, damping_ratio: Any = None,
         integral: Any = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         omega, zeta = setting_or(frequency, self.frequency), setting_or(damping_ratio, self.damping)
         off = deviation(self.robot.model, self.reference, t, q, v)
         kp = self.inertia * omega * omega

@@ -54,14 +54,9 @@ class InverseKinematics:
     """d = ik(q): the displacement (nv,) of one step towards the goals of the tasks; `solve` goes all the way."""
 
     def __init__(
-        self,
-        robot: Robot,
-        tasks: tuple[Task, ...],
-        limits: tuple[Limit, ...],
-        step: float | None,
-        damping: float,
+        self, robot: Robot, tasks: tuple[Task, ...], limits: tuple[Limit, ...], step: float | None, damping: float,
         command: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.robot, self.tasks, self.limits = robot, tasks, limits
         self.step, self.damping, self.command = step, damping, command
 

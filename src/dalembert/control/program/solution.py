@@ -84,15 +84,9 @@ def in_order(levels: Sequence[Level], C: np.ndarray, low: np.ndarray, high: np.n
 
 
 def _limited(
-    level: Level,
-    H: np.ndarray,
-    g: np.ndarray,
-    C: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    best: np.ndarray,
+    level: Level, H: np.ndarray, g: np.ndarray, C: np.ndarray, low: np.ndarray, high: np.ndarray, best: np.ndarray,
     P: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, QuadraticSolution]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, QuadraticSolution]:  # fmt: skip
     """(C, low, high) with the limits of a level, as far as they can be kept beside those before, and its solution."""
     assert level.limits is not None
     new, least, most = level.limits
