@@ -13,7 +13,7 @@ from dalembert.robot import Robot
 
 from .classes import words
 from .expectations import Expectations
-from .logs import Motion
+from .logs import MeasuredMotion
 from .result import AuditFinding
 from .run import run_audit
 from .symptoms import SYMPTOMS, Cause, Symptom
@@ -64,7 +64,7 @@ def diagnose(
     symptom: str | None = None,
     robot: Robot | None = None,
     *,
-    motion: Motion | None = None,
+    motion: MeasuredMotion | None = None,
     expect: Expectations | str | os.PathLike[str] | None = None,
     payload: float = 0.0,
     frame: str | None = None,
@@ -149,7 +149,7 @@ def _overlap(query: set[str], symptom: Symptom) -> float:
     return float(sum(2.0 if among(word, in_text) else 1.0 if among(word, others) else 0.0 for word in query))
 
 
-def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float]]:
+def residual_terms(robot: Robot, motion: MeasuredMotion) -> tuple[float, dict[str, float]]:
     """How much of the measured efforts the model misses, and the share of that which each term alone explains.
 
     Efforts that are NaN are left out.

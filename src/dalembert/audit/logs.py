@@ -22,7 +22,7 @@ CONDITION = 100.0  # of the scaled regressor: motions that tell parameters apart
 SAMPLES = 2000  # rows of a log that are used
 
 
-class Motion(Protocol):
+class MeasuredMotion(Protocol):
     """A log: t (n,) [s]; q (n, nq); v, a (n, nv); tau (n, nv), or None where no efforts were measured."""
 
     @property
@@ -54,7 +54,7 @@ def check_log(robot: Robot, motion: Any) -> None:
             raise DalembertError(f"audit: {name} of the log has shape {np.shape(values)}, {expected}")
 
 
-def measured(subject: Subject) -> Motion:
+def measured(subject: Subject) -> MeasuredMotion:
     """The log; without one the rule does not run."""
     if subject.motion is None:
         raise NotRun("no log was given (motion=…, --motion FILE)")
@@ -104,7 +104,7 @@ def torque(subject: Subject) -> Iterator[Found]:
             yield Found(f"joint '{each.joint}'", f"{missed}, {each.status}{sign}")
 
 
-def _modelled(subject: Subject, motion: Motion) -> np.ndarray:
+def _modelled(subject: Subject, motion: MeasuredMotion) -> np.ndarray:
     """The efforts (n, nv) of the model; with loops, those of the motors with the loops kept closed."""
     if not subject.model.closures:
         return subject.robot.inverse_dynamics(motion.q, motion.v, motion.a)
@@ -141,7 +141,7 @@ def excites(subject: Subject) -> Iterator[Found]:
         )
 
 
-def base_condition(robot: Robot, motion: Motion) -> tuple[float, int]:
+def base_condition(robot: Robot, motion: MeasuredMotion) -> tuple[float, int]:
     """The condition of the regressor of the base parameters along a motion, and how many of them it does not show."""
     bare = robot.without("friction", "damping", "armature", "springs")
     rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ def run_audit(
     rules: Iterable[str | Rule] | None = None,
     accept: Sequence[Suppression] = (),
     expect: Expectations | str | os.PathLike[str] | None = None,
-    motion: logs.Motion | None = None,
+    motion: logs.MeasuredMotion | None = None,
     run: Any = None,
 ) -> Audit:
     """Run the rules (all, or those named) on a robot; see `Robot.audit`."""

@@ -18,7 +18,7 @@ from .holding import HeadroomTable, headroom_table
 from .rule import NotRun
 
 if TYPE_CHECKING:
-    from .logs import Motion
+    from .logs import MeasuredMotion
     from .solidity import Measured
 
 SAMPLES = 100
@@ -38,7 +38,7 @@ class Subject:
     frame: str | None = None
     log: Sequence[Any] = field(default_factory=tuple)  # findings of the import
     expect: Expectations | None = None  # the expected properties of the robot
-    motion: Motion | None = None  # a log of it
+    motion: MeasuredMotion | None = None  # a log of it
     run: Any = None  # a simulation of it
     samples: int = SAMPLES
 

@@ -21,7 +21,7 @@ FEWEST = 8  # torques from which noise can be told
 PASSED, IN_DOUBT, FAILED = "passed", "in doubt", "failed"
 
 
-class Verdict(NamedTuple):
+class JointVerdict(NamedTuple):
     """Verdict on one joint. torque, left, before, noise [N·m or N]: root mean squares of the measured torque, of what
     this model and the one before it leave over, and of the noise; why: empty where the joint passed.
     """
@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
 def verdicts(
     joints: Sequence[str], measured: np.ndarray, modelled: np.ndarray, before: np.ndarray | None = None,
     doubts: Mapping[str, str] | None = None,
-) -> tuple[Verdict, ...]:  # fmt: skip
+) -> tuple[JointVerdict, ...]:  # fmt: skip
     """The verdict on each joint, from torques (T, n) measured, modelled, and modelled before; NaN is left out.
 
     doubts: what else speaks against a joint's numbers, by name; such a joint does not pass.
@@ -66,12 +66,12 @@ def verdicts(
         if doubts and joint in doubts:
             status, why = (IN_DOUBT if status == PASSED else status), "; ".join(x for x in (why, doubts[joint]) if x)
         listed.append(
-            Verdict(joint, status, float(sizes[k]), float(lefts[k]), float(befores[k]), float(noises[k]), why)
+            JointVerdict(joint, status, float(sizes[k]), float(lefts[k]), float(befores[k]), float(noises[k]), why)
         )
     return tuple(listed)
 
 
-def overall(judged: Sequence[Verdict]) -> str:
+def overall(judged: Sequence[JointVerdict]) -> str:
     """The worst verdict of all joints."""
     return max(judged, key=lambda each: each.rank).status if judged else PASSED
 

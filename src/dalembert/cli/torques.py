@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dalembert.audit.verdicts import PASSED, Verdict, overall, verdicts
+from dalembert.audit.verdicts import PASSED, JointVerdict, overall, verdicts
 from dalembert.files import write_text
 from dalembert.logs import write_trajectory
 from dalembert.progress import Progress
@@ -87,7 +87,7 @@ def torques(
     return code
 
 
-def _print_verdicts(judged: tuple[Verdict, ...]) -> None:
+def _print_verdicts(judged: tuple[JointVerdict, ...]) -> None:
     """The verdicts on the model beside the efforts in the file, if it has some."""
     if judged:
         rows = [(each.joint, each.torque, each.left, f"{100 * each.share:.3g}", each.status) for each in judged]

@@ -132,7 +132,7 @@ VARIANTS, ARRIVED = 64, 0.05  # robots with other masses, and rad or m that coun
 
 
 @dataclass(frozen=True)
-class Finding:
+class ControlFinding:
     """severity: "ok", "warning" or "error"; what was checked, and what was found."""
 
     severity: str
@@ -167,13 +167,13 @@ class ControlAudit:
     error: float
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[ControlFinding, ...]:
         """Each number with its verdict."""
         slowest, fastest, late = float(-self.poles.real.max()), float(np.abs(self.poles).max()), self.delay_margin
         findings, share = [], self.tick / self.period
 
         def say(topic: str, bad: bool, wary: bool, what: str) -> None:
-            findings.append(Finding("error" if bad else "warning" if wary else "ok", topic, what))
+            findings.append(ControlFinding("error" if bad else "warning" if wary else "ok", topic, what))
 
         say(
             "stability",
@@ -188,7 +188,7 @@ class ControlAudit:
         unstable = "the sampled loop is unstable" if late < 0.0 else f"tolerates {1e3 * late:.3g} ms more"
         say("delay margin", late < 0.0, late < DELAYS * self.period, unstable)
         if np.isnan(self.saturation):
-            findings.append(Finding("info", "saturation", "not known: no motor has an effort limit"))
+            findings.append(ControlFinding("info", "saturation", "not known: no motor has an effort limit"))
         else:
             what = f"a motor is at its limit in {100 * self.saturation:.0f} % of the run"
             say("saturation", False, self.saturation > 0.1, what)

@@ -24,7 +24,7 @@ from dalembert.robot import Robot
 from dalembert.spatial import so3
 
 from .forces import solved
-from .horizon import ROWS, Horizon, inverse
+from .horizon import ROWS, ForceHorizon, inverse
 
 WEIGHTS = (20.0, 20.0, 10.0, 20.0, 20.0, 60.0, 0.2, 0.2, 0.2, 1.0, 1.0, 1.0)
 FORCE = 1e-5  # of the squared force, in the cost
@@ -122,7 +122,7 @@ class Centroidal:
 
         turns = map(arms, {"places": places, "about": np.array(about)})["turns"]
         side = self.friction / np.sqrt(2.0)
-        horizon = Horizon(self.step, self.mass, turns, stands, np.diag(W[:6]), rates, FORCE, side, self.most)
+        horizon = ForceHorizon(self.step, self.mass, turns, stands, np.diag(W[:6]), rates, FORCE, side, self.most)
         gravity = np.concatenate([np.zeros(3), GRAVITY])
         start = np.concatenate([x0[:6], R.T @ x0[6:9], x0[9:]])
         goal = np.array([np.concatenate([x[:6], R.T @ x[6:9], x[9:]]) for x in ref])

@@ -15,8 +15,8 @@ from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, minimum, repeat, where
 from dalembert.math.entries import each, largest
 
-from .horizon import Horizon, multipliers
-from .interior_point import InteriorPoint
+from .horizon import ForceHorizon, multipliers
+from .interior_point import ForceInteriorPoint
 
 TRIES, AFTER = 12, 4  # sets of rows that are tried, one from another, before and after the interior-point method
 ROUNDS = 3  # of that method, each nearer to the optimum
@@ -39,12 +39,14 @@ class Optimum(NamedTuple):
     iterations: Any
 
 
-def solved(horizon: Horizon, start: np.ndarray, gravity: np.ndarray, goal: np.ndarray, active: np.ndarray) -> Optimum:
+def solved(
+    horizon: ForceHorizon, start: np.ndarray, gravity: np.ndarray, goal: np.ndarray, active: np.ndarray
+) -> Optimum:
     """The optimum for states [ξ, η]: start (12,), goal (N, 12); gravity γ (6,); active (N, k, ROWS): a guess."""
     count = horizon.on.sum(axis=-1)
     share = np.array([o / maximum(c, 1.0) for o, c in zip(horizon.on, count, strict=True)])  # of the weight, by foot
     even = share[..., None] * (-horizon.mass * gravity[3:])
-    return _Search(horizon, start, gravity, goal, even).run(active, share)
+    return _ActiveSetSearch(horizon, start, gravity, goal, even).run(active, share)
 
 
 class _Try(NamedTuple):
@@ -56,8 +58,8 @@ class _Try(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    horizon: Horizon
+class _ActiveSetSearch:
+    horizon: ForceHorizon
     start: np.ndarray
     gravity: np.ndarray
     goal: np.ndarray
@@ -87,7 +89,7 @@ class _Search:
             left = where(tries > 0.5, float(AFTER), float(TRIES))
             first = {"f": f, "on": on, "tries": tries, "left": left, "done": done, "ended": 0.0}
             end = repeat(attempt, TRIES, first, "ended")
-            method = InteriorPoint(horizon, self.force, gap * slope * self.force, KEPT * slope)
+            method = ForceInteriorPoint(horizon, self.force, gap * slope * self.force, KEPT * slope)
             interior = method.run(inner, z, self._slopes(inner), end["done"])
             rows = where(end["done"] > 0.5, end["on"], interior.active)
             after = {"f": end["f"], "on": rows, "inner": interior.f, "z": interior.z, "gap": NEARER * gap}

@@ -24,7 +24,7 @@ DEPENDENT = 1e-13  # a pivot this small beside its diagonal entry: the row says 
 
 
 @dataclass(frozen=True, eq=False)
-class Horizon:
+class ForceHorizon:
     """The program of a horizon of N nodes with k feet; arrays of numbers or traced scalars.
 
     step h [s]; turns (N, k, 3, 3): angular acceleration by a foot's force; mass [kg]; on (N, k): 1 for feet that stand;
@@ -201,7 +201,7 @@ def multipliers(basis: np.ndarray, R: np.ndarray, slope: np.ndarray) -> np.ndarr
 class Recursion(NamedTuple):
     """A factored system (H + Cᵀ D C) df = r."""
 
-    horizon: Horizon
+    horizon: ForceHorizon
     inverse: np.ndarray
     U: np.ndarray
     Z: np.ndarray

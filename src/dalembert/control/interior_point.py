@@ -15,7 +15,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, map, maximum, repeat, where
 from dalembert.math.entries import each, largest
 
-from .horizon import ROWS, Horizon, Recursion
+from .horizon import ROWS, ForceHorizon, Recursion
 
 MOST = 30  # iterations
 TO_THE_BOUNDARY = 0.995  # share of the longest step
@@ -40,13 +40,13 @@ class _Prediction(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class InteriorPoint:
+class ForceInteriorPoint:
     """The method for a horizon. force: the size of forces [N].
 
     It ends when the products r z add up to at most `gap` and the slopes differ from 0 by at most `still`.
     """
 
-    horizon: Horizon
+    horizon: ForceHorizon
     force: Any
     gap: Any
     still: Any

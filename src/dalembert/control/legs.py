@@ -60,7 +60,7 @@ class Weights(NamedTuple):
     posture_frequency: float = 5.0
 
 
-class Body(NamedTuple):
+class WalkingBody(NamedTuple):
     """The robot as one body, as `centroidal` takes it: roll, pitch, yaw; centre of mass; angular velocity; velocity."""
 
     rpy: np.ndarray
@@ -168,11 +168,11 @@ class Legs:
 
     # ---- what is known of a state
 
-    def body(self, q: np.ndarray, v: np.ndarray) -> Body:
+    def body(self, q: np.ndarray, v: np.ndarray) -> WalkingBody:
         """The robot as one body."""
         R = so3.from_quaternion(q[3:7])
         velocity = self.robot.center_of_mass_jacobian(q) @ v
-        return Body(so3.to_rpy(R), self.robot.center_of_mass(q), R @ v[:3], velocity)
+        return WalkingBody(so3.to_rpy(R), self.robot.center_of_mass(q), R @ v[:3], velocity)
 
     def _feet(self, q: np.ndarray) -> np.ndarray:
         return np.array([self.robot.pose(q, foot)[:3, 3] for foot in self.feet])
@@ -219,7 +219,7 @@ class Legs:
         intent = Intent(place, go, rpy, omega, np.array(feet), stood, np.array(landing))
         return intent.flat(), {"stood": stood, "ahead": np.array([ahead[0], ahead[1], yaw])}
 
-    def _landing(self, i: int, body: Body, go: np.ndarray, turning: Any, left: Any) -> np.ndarray:
+    def _landing(self, i: int, body: WalkingBody, go: np.ndarray, turning: Any, left: Any) -> np.ndarray:
         """Where a foot comes down that has some time left in the air: Raibert's rule with the capture point's error."""
         moving = body.velocity * np.array([1.0, 1.0, 0.0])
         turn = _about_z(body.rpy[2] + turning * (left + 0.5 * self.gait.stance))
@@ -234,7 +234,7 @@ class Legs:
         place, velocity, acceleration = ((end - begin) * x + top * z for x, z in zip(away, up, strict=True))
         return np.array([begin + place, velocity / T, acceleration / T**2])
 
-    def _slope(self, body: Body, stood: np.ndarray) -> tuple[Any, Any]:
+    def _slope(self, body: WalkingBody, stood: np.ndarray) -> tuple[Any, Any]:
         """The ground beneath the feet, on average [m], and the pitch [rad] of a plane through them."""
         heights = stood[:, 2] - self.soles
         along = (stood - body.place) @ _about_z(body.rpy[2])[:, 0]
@@ -277,7 +277,7 @@ class Legs:
         tick = self.program.tick(t, q, v, command, self.gait.standing(t))
         return np.concatenate([tick[: 2 * n], v, [t]])
 
-    def _within_grip(self, now: Intent, body: Body) -> Intent:
+    def _within_grip(self, now: Intent, body: WalkingBody) -> Intent:
         """With a place and a velocity so near that friction can give the horizontal acceleration they ask for.
 
         Asked for more, the program would press feet down harder to get it, and the body would rise.

@@ -96,14 +96,14 @@ def fit_chosen(
     starts, before = None, 1
     for parts in PARTS:  # short pieces first, whose motions depend on their starts more than on parameters
         if parts == 1 or pieces.inputs.shape[1] >= parts * SHORTEST:
-            search = _Search(chosen, pieces.parts(parts), ends, substeps, settings)
+            search = _ChosenSearch(chosen, pieces.parts(parts), ends, substeps, settings)
             x, starts = search.run(x, None if starts is None else starts[:: before // parts], parts == 1)
             before = parts
     assert starts is not None
     return search.result(x, starts)
 
 
-class _Search:
+class _ChosenSearch:
     """Parameters x (n,) and starts, [displacement; speed] (S, 2 nv), for which simulated positions are the measured."""
 
     def __init__(

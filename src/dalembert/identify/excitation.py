@@ -28,10 +28,10 @@ from .columns import columns
 from .optimum import Information, best_motion
 from .series import (
     FINE,
+    ExcitingMotion,
     Family,
     Fourier,
-    Limits,
-    Motion,
+    JointLimits,
     PointToPoint,
     Series,
     best_phase,
@@ -60,7 +60,7 @@ class Excitation(Trajectory):
     """
 
     robot: Robot | None = None
-    series: Motion | None = None
+    series: ExcitingMotion | None = None
     bounds: tuple[np.ndarray, np.ndarray] | None = None
     ramp: float = RAMP
     periods: int = 1
@@ -223,7 +223,7 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
 class Surroundings(NamedTuple):
     """Bounds on a motion beside its shape; see `excitation`."""
 
-    limits: Limits
+    limits: JointLimits
     margin: float
     floor: float | None
     clearance: float | None
@@ -231,7 +231,7 @@ class Surroundings(NamedTuple):
     held: np.ndarray
 
 
-def _held(robot: Robot, limits: Limits, margin: float) -> np.ndarray:
+def _held(robot: Robot, limits: JointLimits, margin: float) -> np.ndarray:
     """Where the motors hold the robot most easily, of its usual start, the middle of its ranges and random places."""
     effort, half = _efforts(robot, margin), 0.5 * INSIDE * (limits.upper - limits.lower)
     if not np.all(effort > 0.0):

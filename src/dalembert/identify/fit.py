@@ -219,7 +219,7 @@ def possible_fit(
     R, z = _with_weak_offsets(data, *data.stacked(sigma)[:2])
     entropic = prior == "entropic"
     scale = _size(bodies)
-    problem = physical.Problem(
+    problem = physical.PhysicalProblem(
         R,
         z,
         len(bodies),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.audit.logs import Motion as Log
+from dalembert.audit.logs import MeasuredMotion as Log
 from dalembert.errors import DalembertError
 from dalembert.notebook import html
 from dalembert.robot import Robot

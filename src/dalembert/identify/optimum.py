@@ -20,7 +20,7 @@ from dalembert.progress import Progress
 
 from .base import BaseParameters
 from .columns import INERTIAL, Columns
-from .series import Family, Limits, Motion
+from .series import ExcitingMotion, Family, JointLimits
 
 SAMPLES, ROUGHLY = 120, 60  # instants of a period at which information is counted, to finish and to explore
 STEPS, FIRST = 300, 80  # of the optimiser at most, to finish and to explore
@@ -35,7 +35,7 @@ SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigen
 Climbed = tuple[np.ndarray, float]  # theta of a local optimum, and its measure
 
 
-def best_motion(problem: Information, starts: int | None, rng: np.random.Generator) -> Motion:
+def best_motion(problem: Information, starts: int | None, rng: np.random.Generator) -> ExcitingMotion:
     """The best of several local optima; starts: None for the usual number, which falls where steps are slow."""
     if starts is None:
         starts = max(FEWEST_STARTS, round(STARTS * min(1.0, USUAL_RANK / len(problem.chosen)) ** 3))
@@ -83,7 +83,7 @@ class Information:
     """
 
     def __init__(
-        self, base: BaseParameters, limits: Limits, family: Family, criterion: str = "condition",
+        self, base: BaseParameters, limits: JointLimits, family: Family, criterion: str = "condition",
         samples: int = SAMPLES,
     ) -> None:  # fmt: skip
         self.base, self.limits, self.family, self.criterion = base, limits, family, criterion
@@ -93,24 +93,24 @@ class Information:
         self._slopes = _regressor_slopes(self.columns)
         self.maps = family.maps(self.t)
 
-    def motion(self, theta: np.ndarray) -> Motion:
+    def motion(self, theta: np.ndarray) -> ExcitingMotion:
         """Within the limits."""
         share, shift = _amplitude(theta[:, -2])[0], SHIFTED * np.tanh(theta[:, -1])
         return self.family.scaled(theta[:, :-2], self.limits, shift, share).motion
 
-    def matrix(self, motion: Motion) -> np.ndarray:
+    def matrix(self, motion: ExcitingMotion) -> np.ndarray:
         """(T, nv, rank): the regressor of the base parameters over a period."""
         return self._matrix(*(motion.at(self.t, order) for order in range(3)))
 
     def _matrix(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.columns.matrix(q, v, a)[:, :, self.chosen]
 
-    def condition_of(self, motion: Motion) -> float:
+    def condition_of(self, motion: ExcitingMotion) -> float:
         """Condition number with columns scaled to unit length."""
         values = self._singular_values(motion)
         return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
-    def measure(self, motion: Motion) -> float:
+    def measure(self, motion: ExcitingMotion) -> float:
         """The measure to minimise: the condition number, −Σ log λ or Σ 1/λ."""
         return self._measure(self._singular_values(motion)[::-1] ** 2)
 
@@ -122,7 +122,7 @@ class Information:
             return float(np.sqrt(values[-1] / values[0]))
         return float(-np.log(values).sum()) if self.criterion == "D" else float(np.sum(1.0 / values))
 
-    def _singular_values(self, motion: Motion) -> np.ndarray:
+    def _singular_values(self, motion: ExcitingMotion) -> np.ndarray:
         """Singular values of the regressor with unit columns, largest first; 0 where a parameter does not show."""
         W = self.matrix(motion).reshape(-1, len(self.chosen))
         size = np.linalg.norm(W, axis=0)

@@ -91,7 +91,9 @@ def payload_beyond(empty: Fit, log: Log, frame: str, gains: DriveGains | None = 
         )
     rough = max(float(plain[0]), 1e-2)
     guess = Inertia.from_com(rough, place.placement.p, rough * SIZE**2 * np.eye(3)).parameters()
-    problem = physical.Problem(R[:size, :size], R[:size, size], 1, guess, np.zeros((0, size)), strength=STRENGTH)
+    problem = physical.PhysicalProblem(
+        R[:size, :size], R[:size, size], 1, guess, np.zeros((0, size)), strength=STRENGTH
+    )
     solution = physical.solve(problem)
     load = Inertia.from_parameters(solution.x[:10])
     seen = load.transform(place.placement.inverse())

@@ -38,7 +38,7 @@ LEAST_MASS, LEAST_SIZE = 1e-4, 5e-3  # of a prior body: share of the robot's mas
 
 
 @dataclass(frozen=True)
-class Problem:
+class PhysicalProblem:
     """R (n, n), z (n,); bodies: how many groups of ten parameters come first; prior (10 bodies,), a possible one.
 
     bounds G (k, n): rows that must be ≥ 0; strength: of the entropic prior of bodies, mass_strength: of their masses
@@ -62,7 +62,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Solution:
+class PhysicalSolution:
     """x, and how many Newton steps it took."""
 
     x: np.ndarray
@@ -83,7 +83,7 @@ class Coordinates:
     scales: np.ndarray
 
     @staticmethod
-    def at(problem: Problem, x: np.ndarray) -> Coordinates:
+    def at(problem: PhysicalProblem, x: np.ndarray) -> Coordinates:
         inertial = 10 * problem.bodies
         U = np.linalg.cholesky(pseudo_inertia(x[:inertial].reshape(-1, 10)))
         turned = U[:, None] @ SYMMETRIC @ np.swapaxes(U, 1, 2)[:, None]
@@ -129,7 +129,7 @@ def possible(pi: np.ndarray) -> tuple[np.ndarray, list[int]]:
     return bodies, changed
 
 
-def solve(problem: Problem, start: np.ndarray | None = None) -> Solution:
+def solve(problem: PhysicalProblem, start: np.ndarray | None = None) -> PhysicalSolution:
     """The minimum; start: a strictly feasible x, by default the prior with bounded parameters near 0."""
     x = _start(problem) if start is None else start
     if not np.isfinite(_cost(problem, x, 1.0)):
@@ -143,10 +143,10 @@ def solve(problem: Problem, start: np.ndarray | None = None) -> Solution:
         last = barrier * sides < GAP * max(0.5 * float(np.sum((problem.R @ x - problem.z) ** 2)), 1.0)
         x, steps = _newton(problem, x, barrier, 0.0 if last else ROUGHLY * barrier)
         count += steps
-    return Solution(x, count)
+    return PhysicalSolution(x, count)
 
 
-def _start(problem: Problem) -> np.ndarray:
+def _start(problem: PhysicalProblem) -> np.ndarray:
     x = np.zeros(problem.R.shape[1])
     x[: 10 * problem.bodies] = problem.prior
     # a bounded parameter starts inside: rows of the bounds that touch only parameters of freedoms
@@ -157,7 +157,7 @@ def _start(problem: Problem) -> np.ndarray:
     return x
 
 
-def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> tuple[np.ndarray, int]:
+def _newton(problem: PhysicalProblem, x: np.ndarray, barrier: float, enough: float) -> tuple[np.ndarray, int]:
     """Damped Newton steps until one can gain less than `enough`."""
     cost = _cost(problem, x, barrier)
     for count in range(ITERATIONS):
@@ -183,7 +183,7 @@ def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> t
     )
 
 
-def _to_boundary(problem: Problem, x: np.ndarray, T: Coordinates, change: np.ndarray) -> float:
+def _to_boundary(problem: PhysicalProblem, x: np.ndarray, T: Coordinates, change: np.ndarray) -> float:
     """How many steps lead out of the cone; from a point too near its boundary Newton takes hundreds of steps back."""
     Y = np.einsum("bk,kij->bij", change[: 10 * problem.bodies].reshape(-1, 10), SYMMETRIC)
     fastest = max(0.0, -float(np.linalg.eigvalsh(Y).min(initial=0.0)))
@@ -192,7 +192,7 @@ def _to_boundary(problem: Problem, x: np.ndarray, T: Coordinates, change: np.nda
     return 1.0 / fastest if fastest > 0.0 else np.inf
 
 
-def _cost(problem: Problem, x: np.ndarray, barrier: float) -> float:
+def _cost(problem: PhysicalProblem, x: np.ndarray, barrier: float) -> float:
     """inf outside the cone."""
     bodies = x[: 10 * problem.bodies].reshape(-1, 10)
     P, slack = pseudo_inertia(bodies), problem.bounds @ x
@@ -215,7 +215,7 @@ def _cost(problem: Problem, x: np.ndarray, barrier: float) -> float:
     return cost - barrier * float(np.log(slack).sum())
 
 
-def _slopes(problem: Problem, x: np.ndarray, T: Coordinates, barrier: float) -> tuple[np.ndarray, np.ndarray]:
+def _slopes(problem: PhysicalProblem, x: np.ndarray, T: Coordinates, barrier: float) -> tuple[np.ndarray, np.ndarray]:
     """Gradient (n,) and curvature (n, n) of the cost in the coordinates of T."""
     n, inertial = len(x), np.arange(10 * problem.bodies)
     A = T.columns(problem.R)
@@ -245,7 +245,7 @@ def _slopes(problem: Problem, x: np.ndarray, T: Coordinates, barrier: float) -> 
     return gradient, curvature
 
 
-def _difference(problem: Problem, x: np.ndarray) -> np.ndarray:
+def _difference(problem: PhysicalProblem, x: np.ndarray) -> np.ndarray:
     scale = np.ones(len(x)) if problem.scale is None else problem.scale
     count = 10 * problem.bodies
     return (x[:count] - problem.prior) / scale[:count]

@@ -19,7 +19,7 @@ PHASES = 96  # of the periodic part at which it may begin
 
 
 @dataclass(frozen=True)
-class Limits:
+class JointLimits:
     """Limits of each joint: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
 
     lower: np.ndarray
@@ -33,7 +33,7 @@ class Limits:
         return 0.5 * (self.lower + self.upper)
 
 
-def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, lower: Any, upper: Any) -> Limits:
+def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, lower: Any, upper: Any) -> JointLimits:
     if not 0.0 <= margin < 1.0:
         raise DalembertError(f"excitation: margin is {margin!r}, expected 0 … 1")
     joints = [body.joint for body in robot.model.independent if body.joint.nv]
@@ -55,10 +55,10 @@ def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, 
             raise DalembertError(f"excitation: joint {name!r}: its {what} limit of 0 leaves nothing to move: state it")
     half = 0.5 * (1.0 - margin) * (high - low)
     middle = 0.5 * (low + high)
-    return Limits(middle - half, middle + half, (1.0 - margin) * fast, (1.0 - margin) * slope)
+    return JointLimits(middle - half, middle + half, (1.0 - margin) * fast, (1.0 - margin) * slope)
 
 
-class Motion(Protocol):
+class ExcitingMotion(Protocol):
     """A motion whose size can be changed."""
 
     @property
@@ -68,14 +68,14 @@ class Motion(Protocol):
     def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
         """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
 
-    def drawn_in(self, factor: float, shift: Any = 0.0) -> Motion:
+    def drawn_in(self, factor: float, shift: Any = 0.0) -> ExcitingMotion:
         """The same motion, scaled down, and elsewhere by shift (n,)."""
 
 
 class Scaled(NamedTuple):
     """A motion within the limits; its scale (n,), the slope of its logarithm in theta, and that in shift."""
 
-    motion: Motion
+    motion: ExcitingMotion
     scale: np.ndarray
     by_theta: np.ndarray
     by_shift: np.ndarray
@@ -95,7 +95,7 @@ class Family(Protocol):
     def maps(self, t: np.ndarray) -> list[np.ndarray]:
         """dq, dv, da / dtheta: (T, size) each."""
 
-    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+    def scaled(self, theta: np.ndarray, limits: JointLimits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
         """The motion of theta (n, size), as large as the limits allow, times `share`.
 
         shift (n,), −1 … 1: where in its range a joint has its middle; what is left on the nearer side bounds its
@@ -119,7 +119,7 @@ class Fourier:
         """dq, dv, da / dtheta: (T, size) each."""
         return _maps(t, self.harmonics, self.period)
 
-    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+    def scaled(self, theta: np.ndarray, limits: JointLimits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
         """The series of theta within the limits; see `Family`."""
         n, m, period = len(theta), self.harmonics, self.period
         w, joints = 2.0 * np.pi / period * np.arange(1, m + 1), np.arange(n)
@@ -142,7 +142,7 @@ class Fourier:
 
 
 def _largest(
-    peaks: list[tuple[np.ndarray, np.ndarray]], limits: Limits, shift: np.ndarray
+    peaks: list[tuple[np.ndarray, np.ndarray]], limits: JointLimits, shift: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The largest scale (n,) that limits allow, and the slopes of its logarithm in theta and in shift.
 
@@ -204,7 +204,7 @@ def quintic(edge: Edge, length: float, t: np.ndarray, direction: float = 1.0) ->
     return q, v, a
 
 
-def best_phase(series: Series, ramp: float, limits: Limits) -> Series:
+def best_phase(series: Series, ramp: float, limits: JointLimits) -> Series:
     """The same periodic motion, begun where the ramps from and to rest are gentlest."""
     w = 2.0 * np.pi / series.period * np.arange(1, series.A.shape[1] + 1)
     t, best = np.linspace(0.0, ramp, 60), (np.inf, series)
@@ -263,7 +263,7 @@ class PointToPoint:
         """dq, dv, da / dtheta: (T, size) each."""
         return weights(t, self.moves, self.period)
 
-    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+    def scaled(self, theta: np.ndarray, limits: JointLimits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
         """The motion of theta within the limits; see `Family`."""
         pace, joints = self.moves / self.period, np.arange(len(theta))
         steps, peaks = np.diff(theta, axis=1), []

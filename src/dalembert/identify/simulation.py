@@ -51,7 +51,7 @@ class SimulationFit(Fit):
 
 
 @dataclass(frozen=True)
-class _Pieces:
+class _LogPieces:
     """q0 (S, nq), v0 (S, nv), tau (S, L + 2 margin, nv); of every k-th sample q (S, n, nq), v (S, n, nv)."""
 
     q0: np.ndarray
@@ -182,7 +182,7 @@ class _Codec:
         return slopes, delays
 
 
-def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
+def _cut(robot: Robot, logs: Sequence[Log]) -> _LogPieces:
     """Pieces of equal length, spread evenly over the logs."""
     steps = {round(float(np.median(np.diff(log.t))), 9) for log in logs}
     if len(steps) > 1:
@@ -208,10 +208,10 @@ def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
             rows[3].append(log.q[at + every : at + length + 1 : every])
             rows[4].append(log.v[at + every : at + length + 1 : every])
     q0, v0, tau, q, v = (np.array(each) for each in rows)
-    return _Pieces(q0, v0, tau, q, v, step, margin, every)
+    return _LogPieces(q0, v0, tau, q, v, step, margin, every)
 
 
-def _settings(codec: _Codec, pieces: _Pieces, theta: np.ndarray) -> Settings:
+def _settings(codec: _Codec, pieces: _LogPieces, theta: np.ndarray) -> Settings:
     """The rollouts of all pieces with parameters theta."""
     columns = codec.columns
     x, delay = codec.decoded(theta)
@@ -226,7 +226,7 @@ def _settings(codec: _Codec, pieces: _Pieces, theta: np.ndarray) -> Settings:
     )
 
 
-def _delayed(pieces: _Pieces, delay: float) -> tuple[np.ndarray, np.ndarray]:
+def _delayed(pieces: _LogPieces, delay: float) -> tuple[np.ndarray, np.ndarray]:
     """(S, L, nv): the mean torque over each step, `delay` seconds ago, by linear interpolation; its slope in delay."""
     at = pieces.margin + np.arange(pieces.length) + 0.5 - delay / pieces.step
     last = pieces.tau.shape[1] - 1.001
@@ -238,7 +238,7 @@ def _delayed(pieces: _Pieces, delay: float) -> tuple[np.ndarray, np.ndarray]:
     return (1.0 - share) * before + share * after, inside[:, None] * (before - after) / pieces.step
 
 
-def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
+def _weights(robot: Robot, pieces: _LogPieces) -> tuple[np.ndarray, np.ndarray]:
     """Weights of errors of position and velocity: relative to how both change within a piece."""
     far = robot.difference(np.repeat(pieces.q0[:, None], pieces.q.shape[1], 1), pieces.q)
     size = np.sqrt(np.mean(far**2, axis=(0, 1)))
@@ -247,7 +247,9 @@ def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
     return 1e2 / (np.maximum(size, 1e-6) * count), 1e2 / (np.maximum(speed, 1e-6) * count)
 
 
-def _residual(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray) -> np.ndarray:
+def _residual(
+    codec: _Codec, pieces: _LogPieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray
+) -> np.ndarray:
     """(n,): position and velocity errors, weighted."""
     robot = codec.columns.robot
     run = rollout(robot.model, pieces.q0, pieces.v0, _settings(codec, pieces, theta), check=False)
@@ -256,7 +258,9 @@ def _residual(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndar
     return np.nan_to_num(both.ravel(), nan=DIVERGED, posinf=DIVERGED, neginf=-DIVERGED)
 
 
-def _jacobian(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray) -> np.ndarray:
+def _jacobian(
+    codec: _Codec, pieces: _LogPieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray
+) -> np.ndarray:
     """(n, parameters): exact slopes of the residuals, all directions and pieces in one batch."""
     columns, robot = codec.columns, codec.columns.robot
     slopes, delays = codec.rates(theta)
@@ -280,7 +284,7 @@ def _difference_rates(robot: Robot) -> Callable[..., np.ndarray]:
 
 
 def _position_rms(
-    robot: Robot, pieces: _Pieces, residual: np.ndarray, weights: tuple[np.ndarray, np.ndarray]
+    robot: Robot, pieces: _LogPieces, residual: np.ndarray, weights: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     nv = robot.nv
     away = residual.reshape(*pieces.q.shape[:2], 2 * nv)[..., :nv] / weights[0]

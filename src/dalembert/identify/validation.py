@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.audit.verdicts import LIMIT, PASSED, Verdict, overall, rms, verdicts
+from dalembert.audit.verdicts import LIMIT, PASSED, JointVerdict, overall, rms, verdicts
 from dalembert.notebook import html
 from dalembert.robot import Robot
 
@@ -57,7 +57,7 @@ class Validation:
     doubts: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[JointVerdict, ...]:
         """The verdict on every joint; see `dalembert.audit.verdicts`."""
         return verdicts(self.joints, self.measured, self.predicted, self.factory, self.doubts)
 

@@ -49,7 +49,7 @@ class TorqueTerms(NamedTuple):
         return TorqueTerms(inertia, turning, weight + dry * np.sign(first), damping * first)
 
 
-class Columns(NamedTuple):
+class LimitedColumns(NamedTuple):
     """Freedoms whose torque, acceleration and squared velocity are limited by such rows: indices (k,) of each."""
 
     torque: np.ndarray
@@ -57,10 +57,10 @@ class Columns(NamedTuple):
     velocity: np.ndarray
 
     @staticmethod
-    def of(line: PolynomialMotion, bounds: Bounds, robot: Robot | None) -> Columns:
+    def of(line: PolynomialMotion, bounds: Bounds, robot: Robot | None) -> LimitedColumns:
         """Torques of a robot; rates of joints with quaternions."""
         turning = ~line.straight
-        return Columns(
+        return LimitedColumns(
             np.flatnonzero(np.isfinite(bounds.torque)) if robot is not None else np.zeros(0, int),
             np.flatnonzero(np.isfinite(bounds.acceleration) & turning),
             np.flatnonzero(np.isfinite(bounds.velocity) & turning),
@@ -86,7 +86,7 @@ class AlongPath:
     """
 
     robot: Robot | None
-    columns: Columns
+    columns: LimitedColumns
     limit: np.ndarray
     lengths: np.ndarray
     m: np.ndarray
@@ -97,7 +97,9 @@ class AlongPath:
     x: np.ndarray | None = None
 
     @staticmethod
-    def of(line: PolynomialMotion, cut: Division, columns: Columns, bounds: Bounds, robot: Robot | None) -> AlongPath:
+    def of(
+        line: PolynomialMotion, cut: Division, columns: LimitedColumns, bounds: Bounds, robot: Robot | None
+    ) -> AlongPath:
         """At the ends and in the middle of every interval, in one batch."""
         length = cut.grid.lengths[:, None]
         s = cut.starts[:, None] + length * np.array([0.0, 0.5, 1.0])

@@ -41,7 +41,7 @@ HELD, LOWEST = 0.97, 0.2  # factor on x until the first guess keeps to all limit
 AT_REST = 3.0  # Δ = ṡ h / 3 where an interval begins or ends at rest with constant jerk; elsewhere ½ (ṡ₀ + ṡ₁) h
 
 
-class Rates(NamedTuple):
+class PathRates(NamedTuple):
     """Derivatives (…, nv) of a path by s: velocity, acceleration and jerk for ṡ = 1."""
 
     first: np.ndarray
@@ -49,13 +49,13 @@ class Rates(NamedTuple):
     third: np.ndarray
 
     @staticmethod
-    def along(line: PolynomialMotion, s: np.ndarray) -> Rates:
+    def along(line: PolynomialMotion, s: np.ndarray) -> PathRates:
         """At s (…)."""
         state = line.at(s)
-        return Rates(state.v, state.a, line.jerk(s))
+        return PathRates(state.v, state.a, line.jerk(s))
 
 
-class Rows(NamedTuple):
+class PathRows(NamedTuple):
     """Rows c₀ x[i − 1] + c₁ x[i] + c₂ x[i + 1] ≤ level + steep / √x[i] at each point i.
 
     coefficients (N + 1, r, 3), level and steep (N + 1, r); a row that is not there is 0 ≤ 1.
@@ -66,26 +66,26 @@ class Rows(NamedTuple):
     steep: np.ndarray
 
     @staticmethod
-    def strip(C: np.ndarray, low: np.ndarray, high: np.ndarray, steep: bool = False) -> Rows:
+    def strip(C: np.ndarray, low: np.ndarray, high: np.ndarray, steep: bool = False) -> PathRows:
         """low ≤ C x ≤ high, each divided by √x[i] for a steep one; infinite bounds are none."""
         C, level = np.concatenate([C, -C], axis=1), np.concatenate([high, -low], axis=1)
         bounded = np.isfinite(level)
         C = np.where(bounded[..., None], C, 0.0)
         if steep:
-            return Rows(C, np.where(bounded, 0.0, 1.0), np.where(bounded, level, 0.0))
-        return Rows(C, np.where(bounded, level, 1.0), np.zeros_like(level))
+            return PathRows(C, np.where(bounded, 0.0, 1.0), np.where(bounded, level, 0.0))
+        return PathRows(C, np.where(bounded, level, 1.0), np.zeros_like(level))
 
     @staticmethod
-    def together(rows: list[Rows]) -> Rows:
+    def together(rows: list[PathRows]) -> PathRows:
         """One after the other."""
-        return Rows(*(np.concatenate(part, axis=1) for part in zip(*rows, strict=True)))
+        return PathRows(*(np.concatenate(part, axis=1) for part in zip(*rows, strict=True)))
 
-    def scaled(self, x: np.ndarray) -> Rows:
+    def scaled(self, x: np.ndarray) -> PathRows:
         """The same in units of x (N + 1,); each row divided by its size there."""
         C = self.coefficients * _window(x)[:, None]
         steep = self.steep / np.sqrt(np.where(x > 0.0, x, 1.0))[:, None]
         size = np.maximum(np.abs(self.level) + steep, np.abs(C).sum(axis=2))
-        return Rows(C / size[..., None], self.level / size, steep / size)
+        return PathRows(C / size[..., None], self.level / size, steep / size)
 
     def times(self, x: np.ndarray) -> np.ndarray:
         """C x (N + 1, r)."""
@@ -95,11 +95,11 @@ class Rows(NamedTuple):
         """Room left in each row (N + 1, r)."""
         return self.level + self.steep / np.sqrt(x)[:, None] - self.times(x)
 
-    def tangent(self, x: np.ndarray) -> Rows:
+    def tangent(self, x: np.ndarray) -> PathRows:
         """With the tangents at x instead of 1 / √x: rows whose change is minus that of the room."""
         C = self.coefficients.copy()
         C[:, :, 1] += 0.5 * self.steep * (x**-1.5)[:, None]
-        return Rows(C, self.level, self.steep)
+        return PathRows(C, self.level, self.steep)
 
     def transposed(self, weights: np.ndarray) -> np.ndarray:
         """Cᵀ of weights (N + 1, r)."""
@@ -151,7 +151,7 @@ class Middles(NamedTuple):
     s: np.ndarray
     x: np.ndarray
     share: np.ndarray
-    rates: Rates
+    rates: PathRates
 
 
 @dataclass(eq=False)
@@ -204,13 +204,13 @@ class ThirdOrder:
         return np.diff(x) / (self.means * self.lengths)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> PathRows:
         """All limits in x / x⁰."""
-        return Rows.together([self._speeds(), *self._jerks(), *self._middles()]).scaled(self.x0)
+        return PathRows.together([self._speeds(), *self._jerks(), *self._middles()]).scaled(self.x0)
 
-    def _speeds(self) -> Rows:
+    def _speeds(self) -> PathRows:
         """Limits of velocity at the points, and of jerk in the first and last interval, as bounds of x."""
-        q = Rates.along(self.line, self.s)
+        q = PathRates.along(self.line, self.s)
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.nanmin((self.bounds.velocity * self.shares.velocity / np.abs(q.first)) ** 2, axis=1)
             for k, i in ((0, 1), (-1, -2)):
@@ -219,9 +219,9 @@ class ThirdOrder:
                 most[i] = np.fmin(most[i], first)
         C = np.zeros((self.count + 1, 1, 3))
         C[:, 0, 1] = 1.0
-        return Rows.strip(C, np.full((self.count + 1, 1), -np.inf), most[:, None])
+        return PathRows.strip(C, np.full((self.count + 1, 1), -np.inf), most[:, None])
 
-    def _jerks(self) -> list[Rows]:
+    def _jerks(self) -> list[PathRows]:
         """Limits of jerk about the inner points, just after the middle before each and just before that after it.
 
         There, with x and A of the middle, r² = x / x[i] and ΔA about the point: r (q‴ x + 3 q″ A) + q′ ΔA / κ within
@@ -244,7 +244,7 @@ class ThirdOrder:
             first, second, third = (rate[middle, :, None] for rate in here.rates)
             C = np.zeros((self.count + 1, self.line.nv, 3))
             C[1:-1] = ratio * (third * x[:, None] + 3.0 * second * a[:, None]) + first * change[:, None]
-            parts.append(Rows.strip(C, -limit, limit, steep=True))
+            parts.append(PathRows.strip(C, -limit, limit, steep=True))
         return parts
 
     @cached_property
@@ -252,19 +252,19 @@ class ThirdOrder:
         """The middles of the intervals in time."""
         t = (np.arange(self.count) + 0.5) * (self.law.times[-1] / self.count)
         s, x = self.law(t)[:, 0], self.law(t, 1)[:, 0] ** 2
-        return Middles(s, x, x / (self.x0[:-1] + self.x0[1:]), Rates.along(self.line, s))
+        return Middles(s, x, x / (self.x0[:-1] + self.x0[1:]), PathRates.along(self.line, s))
 
-    def _middles(self) -> list[Rows]:
+    def _middles(self) -> list[PathRows]:
         """Limits of acceleration and torque in the middle of each interval, the row of the point before it."""
         share, q, speed = self.middles.share, self.middles.rates, np.sqrt(self.middles.x)
         low = 1.0 / (self.means * self.lengths)
 
-        def rows(rate: np.ndarray, bend: np.ndarray, least: np.ndarray, most: np.ndarray) -> Rows:
+        def rows(rate: np.ndarray, bend: np.ndarray, least: np.ndarray, most: np.ndarray) -> PathRows:
             C = np.zeros((self.count + 1, rate.shape[1], 3))
             C[:-1, :, 1] = bend * share[:, None] - rate * low[:, None]
             C[:-1, :, 2] = bend * share[:, None] + rate * low[:, None]
             none = np.full((1, rate.shape[1]), np.inf)
-            return Rows.strip(C, np.concatenate([least, -none]), np.concatenate([most, none]))
+            return PathRows.strip(C, np.concatenate([least, -none]), np.concatenate([most, none]))
 
         limit = self.bounds.acceleration * self.shares.acceleration
         parts = [rows(q.first, q.second, -limit, limit)]

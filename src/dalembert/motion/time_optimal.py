@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError, renamed
 from dalembert.robot import Robot
 
 from . import reachable
-from .along import HOLDS, AlongPath, Columns
+from .along import HOLDS, AlongPath, LimitedColumns
 from .check import positions
 from .motion import PolynomialMotion
 from .points import allowed, configurations, freedom_names, per_freedom
@@ -206,7 +206,7 @@ def _fastest(
         np.where(polynomial, np.minimum(x * HOLDS, reachable.FREE), reachable.FREE)
         for x in (bounds.velocity, bounds.acceleration)
     )
-    columns = Columns.of(line, bounds, robot)
+    columns = LimitedColumns.of(line, bounds, robot)
     if not len(columns.freedoms):
         profile = reachable.solve(cut.grid, speed, force, None, caps)
         _refuse(profile, cut, None, names)

@@ -92,12 +92,12 @@ class Contacts:
             bend = np.concatenate([bend[:3], bend[3:] - so3.skew(twist[:3]) @ twist[3:]])
         return bend
 
-    def solved(self, x: Mapping[str, Any], torque: Any) -> Solution:
+    def solved(self, x: Mapping[str, Any], torque: Any) -> ContactSolution:
         """Accelerations and forces, with the factors for their slopes."""
-        return Solution(self, x, torque)
+        return ContactSolution(self, x, torque)
 
 
-class Solution:
+class ContactSolution:
     """a (nv,) and f (size,) at a point; `slopes` solves with the same matrices."""
 
     def __init__(self, contacts: Contacts, x: Mapping[str, Any], torque: Any) -> None:

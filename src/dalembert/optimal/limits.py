@@ -9,14 +9,14 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
-from .motion_models import Motion
+from .motion_models import MotionModel
 from .terms import Constraint
 
 LIMITS = ("torque", "velocity", "position")
 Range = tuple[np.ndarray, np.ndarray]
 
 
-def ranges(motion: Motion, limits: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
+def ranges(motion: MotionModel, limits: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
     """Lower and upper limits by name: "torque", "velocity", "position" of the robot, or in numbers of one's own."""
     names = [limits] if isinstance(limits, str) else list(limits)
     for name in names:
@@ -26,7 +26,7 @@ def ranges(motion: Motion, limits: Sequence[str] | Mapping[str, Any]) -> dict[st
     return {name: _range(motion, name, numbers[name]) if name in numbers else _stated(motion, name) for name in names}
 
 
-def _stated(motion: Motion, name: str) -> Range:
+def _stated(motion: MotionModel, name: str) -> Range:
     """The limits that the robot's file states."""
     limits = motion.robot.limits
     if name == "position":
@@ -43,7 +43,7 @@ def _stated(motion: Motion, name: str) -> Range:
     return -effort, effort
 
 
-def limit_constraint(motion: Motion, name: str, lower: np.ndarray, upper: np.ndarray) -> Callable[..., Constraint]:
+def limit_constraint(motion: MotionModel, name: str, lower: np.ndarray, upper: np.ndarray) -> Callable[..., Constraint]:
     """The limits as a constraint on a node's values."""
     robot = motion.robot
     key, labels = {
@@ -66,12 +66,12 @@ def limit_constraint(motion: Motion, name: str, lower: np.ndarray, upper: np.nda
     return lambda values: Constraint(named, np.asarray(values[key])[some], lower[some], upper[some])
 
 
-def control_names(motion: Motion) -> list[str]:
+def control_names(motion: MotionModel) -> list[str]:
     names = motion.robot.model.freedom_names
     return [names[k] for k in motion.driven] or [f"u[{k}]" for k in range(motion.controls)]
 
 
-def _range(motion: Motion, name: str, limits: Any) -> Range:
+def _range(motion: MotionModel, name: str, limits: Any) -> Range:
     """From a number, numbers (size,) for both sides, or a pair (lower, upper) of either."""
     size = {"torque": motion.controls, "velocity": motion.robot.nv, "position": motion.robot.nq}[name]
     pair = limits if isinstance(limits, tuple) and len(limits) == 2 else None

@@ -38,7 +38,7 @@ def motors(robot: Robot, names: Sequence[str] | None) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionModel:
     """A robot's step of `step` [s]. driven: freedoms with a motor; actuation: the torques of other kinds of control."""
 
     robot: Robot
@@ -57,7 +57,7 @@ class Motion:
     def of(
         robot: Robot, step: float, chosen: ProblemSettings, contacts: Contacts | None, constants: int,
         has_free_steps: bool, ground: CompliantContact | None,
-    ) -> Motion:  # fmt: skip
+    ) -> MotionModel:  # fmt: skip
         """The motion of a robot; see `optimal_control` for what is chosen."""
         integrator, names, actuation, controls = (
             chosen.integrator, chosen.motors, chosen.actuation, chosen.control_count,
@@ -82,7 +82,7 @@ class Motion:
         if actuation is not None:
             if names is not None:
                 raise DalembertError("optimal_control: motors= and actuation= both say what u is: give one of them")
-            return Motion(robot, step, integrator, False, (), actuation, int(controls or 0), *rest)
+            return MotionModel(robot, step, integrator, False, (), actuation, int(controls or 0), *rest)
         driven = tuple(motors(robot, names))
         if not driven:
             raise DalembertError(
@@ -91,7 +91,7 @@ class Motion:
             )
         everywhere = driven == tuple(range(robot.nv)) and not robot.model.closures and ground is None
         by_acceleration = everywhere and integrator == "semi-implicit" and contacts is None
-        return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven), *rest)
+        return MotionModel(robot, step, integrator, by_acceleration, driven, None, len(driven), *rest)
 
     @property
     def is_linear(self) -> bool:

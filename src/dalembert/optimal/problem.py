@@ -27,7 +27,7 @@ from .arguments import Arguments
 from .constants import START, Constants
 from .contacts import Contacts
 from .limits import control_names, limit_constraint, ranges
-from .motion_models import Motion
+from .motion_models import MotionModel
 from .plan import Plan
 from .receding import Receding
 from .settings import ProblemSettings
@@ -67,7 +67,7 @@ class Problem:
         self.step = np.nan if callable(step) else _positive("step", step, "a time [s]", LONGEST_STEP)
         touching, ground = Contacts.of(robot, chosen.contacts, chosen.contact_decay), _ground(robot, chosen.contact)
         free_steps = self._step is not None
-        self.motion = Motion.of(robot, self.step, chosen, touching, self.constants.count, free_steps, ground)
+        self.motion = MotionModel.of(robot, self.step, chosen, touching, self.constants.count, free_steps, ground)
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif chosen.impact is not None:
@@ -322,7 +322,7 @@ def _ground(robot: Robot, contact: Any) -> CompliantContact | None:
     return CompliantContact(contact, candidates(robot.model, contact))
 
 
-def _exact(curvature: str, motion: Motion) -> bool:
+def _exact(curvature: str, motion: MotionModel) -> bool:
     if curvature not in CURVATURES:
         raise unknown("curvature", curvature, CURVATURES, "optimal_control")
     if curvature == "exact" and not motion.is_linear:

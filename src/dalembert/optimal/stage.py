@@ -24,7 +24,7 @@ from dalembert.dynamics import algorithms
 from dalembert.linear import sparse_product
 
 from .quadratic import Quadratic, Slopes, sum_of
-from .terms import Residual, Rows, Smooth, depends, rows_of
+from .terms import ConstraintRows, Residual, Smooth, depends, rows_of
 from .traced_node import Point, TracedNode
 
 MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")  # then the costs by name, see Problem.costs
@@ -38,7 +38,7 @@ class Node(TracedNode):
         super().__init__(problem, is_end)
         self.role = "the end" if is_end else "a node"
         self.operations: dict[str, int] = {}  # of each program
-        self.rows: Rows = Rows((), ())
+        self.rows: ConstraintRows = ConstraintRows((), ())
         self.names: tuple[str, ...] = ()
         self.bending: list[bool] = []  # of each residual and constraint, whether it depends on the state alone
         self._probe()
@@ -56,7 +56,7 @@ class Node(TracedNode):
             self.names = tuple(term.name for term, _ in point.terms)
             control = {x.id for x in (*values.get("w", ()), *unknown)}
             alone = [not depends(e, control) for e in expressions]
-            self.rows = Rows(tuple(rows), tuple(alone[row.expression] for row in rows))
+            self.rows = ConstraintRows(tuple(rows), tuple(alone[row.expression] for row in rows))
             self.bending = [not depends(e, control) for e in self._bent(point)]
             return np.zeros(1)
 

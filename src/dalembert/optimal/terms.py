@@ -222,7 +222,7 @@ def constraints_of(function: UserFunction | None, values: Mapping[str, Any]) -> 
 INSIDE = 0.1  # of a limit, or of 1: starts on limits take as many iterations as those inside; with 0.01, more
 
 
-class Row(NamedTuple):
+class ConstraintRow(NamedTuple):
     """A constraint c = sign · value + offset: c ≥ 0, or c = 0. expression: which value; state: without the control."""
 
     name: str
@@ -238,10 +238,10 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class ConstraintRows:
     """The constraints of a node. alone: whether a row depends on the state alone."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ConstraintRow, ...]
     alone: tuple[bool, ...]
 
     @property
@@ -254,19 +254,19 @@ class Rows:
         return np.array([INSIDE * row.size for row in self.rows])
 
 
-def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:
+def rows_of(constraints: list[Constraint]) -> tuple[list[ConstraintRow], np.ndarray]:
     """Rows, and the expressions that they are about."""
-    rows: list[Row] = []
+    rows: list[ConstraintRow] = []
     values: list[Any] = []
     for each in constraints:
         for name, value, lower, upper in zip(each.names, each.value, each.lower, each.upper, strict=True):
             k = len(values)
             values.append(value)
             if lower == upper:
-                rows.append(Row(name, k, 1.0, -float(lower), True))
+                rows.append(ConstraintRow(name, k, 1.0, -float(lower), True))
                 continue
             if np.isfinite(upper):
-                rows.append(Row(name, k, -1.0, float(upper), False))
+                rows.append(ConstraintRow(name, k, -1.0, float(upper), False))
             if np.isfinite(lower):
-                rows.append(Row(name, k, 1.0, -float(lower), False))
+                rows.append(ConstraintRow(name, k, 1.0, -float(lower), False))
     return rows, np.array(values, object)

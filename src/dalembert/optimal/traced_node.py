@@ -12,8 +12,8 @@ from dalembert.dynamics import algorithms
 from dalembert.linear.stages import StageLayout
 
 from .constants import Constants
-from .contacts import Solution
-from .motion_models import Motion
+from .contacts import ContactSolution
+from .motion_models import MotionModel
 from .quadratic import Slopes
 from .terms import Constraint, Residual, Smooth, Weighed, rows_of
 
@@ -31,7 +31,7 @@ class TracedNode:
 
     def __init__(self, problem: Any, is_end: bool) -> None:
         self.problem, self.is_end = problem, is_end
-        self.motion: Motion = problem.motion
+        self.motion: MotionModel = problem.motion
         self.layout: StageLayout = problem.layout
         self.constants: Constants = problem.constants
         self.has_gaps = not (is_end or self.motion.is_linear)
@@ -103,7 +103,7 @@ class TracedNode:
         costs, limit_slopes, steps = (Slopes(rows[:, :n], rows[:, n:], chain) for rows in np.split(slopes, cuts))
         return here, costs, limit_slopes, steps.total()
 
-    def solved(self, values: Mapping[str, Any]) -> Solution | None:
+    def solved(self, values: Mapping[str, Any]) -> ContactSolution | None:
         """Accelerations and forces of contacts, with what their slopes need."""
         if self.is_end or self.motion.contacts is None:
             return None

@@ -18,7 +18,7 @@ from .settings import shared
 
 if TYPE_CHECKING:
     from dalembert.audit import Audit, Expectations, Rule, Suppression
-    from dalembert.audit.logs import Motion
+    from dalembert.audit.logs import MeasuredMotion
     from dalembert.equations import Equation
     from dalembert.formats import Finding
     from dalembert.optimal import Problem, ProblemSettings
@@ -38,7 +38,7 @@ def audit(
     rules: Iterable[str | Rule] | None = None,
     accept: Sequence[Suppression] = (),
     expect: Expectations | str | os.PathLike[str] | None = None,
-    motion: Motion | None = None,
+    motion: MeasuredMotion | None = None,
     run: Run | None = None,
 ) -> Audit:
     """Try every rule of `dalembert.audit.RULES` (or those named in `rules`); print the result to read it.

@@ -41,7 +41,7 @@ class Goal(NamedTuple):
     acceleration: np.ndarray
 
 
-class Task:
+class FrameGoal:
     """A frame that follows a goal: a pose (4, 4), a point (3,), or a function t → (pose or point, velocity, …).
 
     rows: of [ω; v] that count: "pose", "position" or "orientation". Rates that are not given are 0.
@@ -115,7 +115,7 @@ def _six(rate: Any) -> np.ndarray:
 class _TaskLaw(Law):
     def __init__(self, where: str, robot: Robot, frame: Any, goal: Any, rows: Any, posture: Any, singular: Any) -> None:
         refuse_passive(where, robot, WHOLE_BODY)
-        self.robot, self.task = robot, Task(where, robot, frame, goal, rows)
+        self.robot, self.task = robot, FrameGoal(where, robot, frame, goal, rows)
         self.posture: Reference | None = None if posture is None else reference(where, robot, posture)
         check_positive(f"{where}: singular_damping", singular, zero=True)
         self.singular_damping = float(singular)
@@ -251,7 +251,7 @@ def impedance(
     return law
 
 
-def _stiffness(task: Task, stiffness: Any) -> np.ndarray:
+def _stiffness(task: FrameGoal, stiffness: Any) -> np.ndarray:
     K = real_array("impedance: stiffness", stiffness, "expected (N·m/rad, N/m), or one for each row").astype(float)
     rows = len(task.chosen)
     if K.shape == (2,) and rows != 2:

@@ -24,7 +24,7 @@ DOMAINS = ("", "ai.onnx")
 
 
 @dataclass(frozen=True)
-class Node:
+class OnnxNode:
     """One operator: names of what it takes ("": left out) and gives; its attributes as numbers, texts and arrays."""
 
     op: str
@@ -43,7 +43,7 @@ class NetworkFile:
     """The graph of a file. inputs, outputs: shapes by name, 1 for free dimensions. digest: of the file's bytes."""
 
     path: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     constants: Mapping[str, np.ndarray]
     inputs: Mapping[str, tuple[int, ...]]
     outputs: tuple[str, ...]
@@ -127,7 +127,7 @@ def _array(tensor: Any, where: str) -> np.ndarray:
     raise DalembertError(f"{name} has numbers of type {array.dtype}, expected real numbers")
 
 
-def _node(node: Any, k: int, where: str, onnx: Any) -> Node:
+def _node(node: Any, k: int, where: str, onnx: Any) -> OnnxNode:
     label = node.name or f"number {k}"
     said = f"{where}: node {label!r}"
     if node.op_type in OUTSIDE and node.domain in DOMAINS:
@@ -147,7 +147,7 @@ def _node(node: Any, k: int, where: str, onnx: Any) -> Node:
         except Exception:  # a type that does not fit what is there
             raise DalembertError(f"{said}: attribute {each.name!r} cannot be read") from None
         attributes[each.name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return Node(node.op_type, label, tuple(node.input), tuple(node.output), attributes)
+    return OnnxNode(node.op_type, label, tuple(node.input), tuple(node.output), attributes)
 
 
 def _shape(value: Any, where: str) -> tuple[int, ...]:
@@ -159,7 +159,7 @@ def _shape(value: Any, where: str) -> tuple[int, ...]:
     return shape
 
 
-def _check_order(where: str, nodes: tuple[Node, ...], known: set[str], outputs: tuple[str, ...]) -> None:
+def _check_order(where: str, nodes: tuple[OnnxNode, ...], known: set[str], outputs: tuple[str, ...]) -> None:
     """Each node takes what stands before it, and no name is given twice."""
     known = {*known, ""}
     later = {name for node in nodes for name in node.outputs}

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
-from .file import NetworkFile, Node, read
+from .file import NetworkFile, OnnxNode, read
 from .operators import OPERATORS, compute
 from .recurrent import STEPS, recurrent
 
@@ -50,7 +50,7 @@ class Network:
                 self._take(node, values)
         return {name: np.asarray(values[name]).reshape(-1) for name in self.outputs}
 
-    def _take(self, node: Node, values: dict[str, Any]) -> None:
+    def _take(self, node: OnnxNode, values: dict[str, Any]) -> None:
         """Put the outputs of a node among the values."""
         try:
             given = compute(

@@ -40,7 +40,7 @@ Term = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Entry:
+class ObservationEntry:
     """One entry: how it is observed, its name here, and its numbers in one sample."""
 
     observed: Observed
@@ -68,7 +68,7 @@ class Observations:
         listed = [(x, self._kind(x.name)) for x in contract.observe or ()]
         sizes = [self._size(x, kind, command) for x, kind in listed]
         known = self._completed(listed, sizes, size)
-        self.entries = [Entry(x, kind, n) for (x, kind), n in zip(listed, known, strict=True)]
+        self.entries = [ObservationEntry(x, kind, n) for (x, kind), n in zip(listed, known, strict=True)]
         if (total := sum(e.size * e.observed.history for e in self.entries)) != size:
             said = ", ".join(
                 f"{e.observed.name} {e.size}" + (f" × {e.observed.history}" if e.observed.history > 1 else "")

@@ -35,7 +35,7 @@ from dalembert.math.repeat import first_traced
 from .elementwise import each, elu, erf, gelu, inverse_root, rounded_to_zero, sigmoid, softplus
 
 if TYPE_CHECKING:
-    from .file import Node
+    from .file import OnnxNode
 
 Operator = Callable[..., Any]
 MOST = 20_000_000  # numbers of an array that an operator makes
@@ -69,7 +69,7 @@ def _vector(W: np.ndarray, x: np.ndarray) -> np.ndarray:
     return product(W.astype(float), lifted)
 
 
-def _gemm(node: Node, A: Any, B: Any, C: Any = None) -> Any:
+def _gemm(node: OnnxNode, A: Any, B: Any, C: Any = None) -> Any:
     A, B = (np.asarray(x).T if node.get(k, 0) else np.asarray(x) for x, k in ((A, "transA"), (B, "transB")))
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
     if C is None or beta == 0.0:
@@ -80,14 +80,14 @@ def _gemm(node: Node, A: Any, B: Any, C: Any = None) -> Any:
     return alpha * matmul(A, B) + beta * np.asarray(C)
 
 
-def _axes(node: Node, axes: Any) -> tuple[int, ...] | None:
+def _axes(node: OnnxNode, axes: Any) -> tuple[int, ...] | None:
     """Axes as an input since version 13 or 18, as an attribute before; None: all."""
     listed = node.get("axes") if axes is None else np.asarray(axes).ravel().tolist()
     return None if listed is None else tuple(int(k) for k in listed)
 
 
 def _reduction(of: Callable[[np.ndarray, Any, bool], Any]) -> Operator:
-    def reduce(node: Node, x: Any, axes: Any = None) -> Any:
+    def reduce(node: OnnxNode, x: Any, axes: Any = None) -> Any:
         chosen, x = _axes(node, axes), np.asarray(x)
         if chosen in (None, ()) and node.get("noop_with_empty_axes", 0):
             return x
@@ -110,7 +110,7 @@ def _mean(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
     return np.asarray(np.sum(x, axes, keepdims=keep)) / float(np.prod([x.shape[k] for k in axes]))
 
 
-def _softmax(node: Node, x: Any, logarithm: bool = False) -> np.ndarray:
+def _softmax(node: OnnxNode, x: Any, logarithm: bool = False) -> np.ndarray:
     x = np.asarray(x)
     axis = node.get("axis", -1)
     high = _folded(x, (axis,), True, maximum)
@@ -127,7 +127,7 @@ def _normalized(x: np.ndarray, mean: Any, variance: Any, epsilon: float, scale: 
     return each(lambda x, a, b: x * a + b, x, gain, np.asarray(bias) - np.asarray(mean) * gain)
 
 
-def _batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> np.ndarray:
+def _batch_normalization(node: OnnxNode, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> np.ndarray:
     if node.get("training_mode", 0):
         raise ValueError("training_mode is 1: export the policy in evaluation mode, policy.eval()")
     shape = (1, -1, *[1] * (np.ndim(x) - 2))
@@ -135,7 +135,7 @@ def _batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, v
     return _normalized(np.asarray(x), columns[0], columns[1], node.get("epsilon", 1e-5), columns[2], columns[3])
 
 
-def _layer_normalization(node: Node, x: Any, scale: Any, bias: Any = 0.0) -> np.ndarray:
+def _layer_normalization(node: OnnxNode, x: Any, scale: Any, bias: Any = 0.0) -> np.ndarray:
     x = np.asarray(x)
     axes = tuple(range(node.get("axis", -1) % x.ndim, x.ndim))
     mean = _mean(x, axes, True)
@@ -143,7 +143,7 @@ def _layer_normalization(node: Node, x: Any, scale: Any, bias: Any = 0.0) -> np.
     return _normalized(off, 0.0, _mean(each(lambda a: a * a, off), axes, True), node.get("epsilon", 1e-5), scale, bias)
 
 
-def _clip(node: Node, x: Any, low: Any = None, high: Any = None) -> np.ndarray:
+def _clip(node: OnnxNode, x: Any, low: Any = None, high: Any = None) -> np.ndarray:
     low = node.get("min") if low is None else float(np.asarray(low).reshape(()))
     high = node.get("max") if high is None else float(np.asarray(high).reshape(()))
     x = np.asarray(x)
@@ -151,27 +151,29 @@ def _clip(node: Node, x: Any, low: Any = None, high: Any = None) -> np.ndarray:
     return x if high is None else each(lambda a: minimum(a, high), x)
 
 
-def _reshape(node: Node, x: Any, shape: Any) -> np.ndarray:
+def _reshape(node: OnnxNode, x: Any, shape: Any) -> np.ndarray:
     x, sizes = np.asarray(x), [int(n) for n in np.asarray(shape).ravel()]
     zero = bool(node.get("allowzero", 0))
     return x.reshape([x.shape[k] if n == 0 and not zero else n for k, n in enumerate(sizes)])
 
 
-def _flatten(node: Node, x: Any) -> np.ndarray:
+def _flatten(node: OnnxNode, x: Any) -> np.ndarray:
     x, axis = np.asarray(x), node.get("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
     return x.reshape(int(np.prod(x.shape[:axis])), -1)
 
 
-def _squeeze(node: Node, x: Any, axes: Any = None) -> np.ndarray:
+def _squeeze(node: OnnxNode, x: Any, axes: Any = None) -> np.ndarray:
     return np.squeeze(np.asarray(x), _axes(node, axes))
 
 
-def _unsqueeze(node: Node, x: Any, axes: Any = None) -> np.ndarray:
+def _unsqueeze(node: OnnxNode, x: Any, axes: Any = None) -> np.ndarray:
     return np.expand_dims(np.asarray(x), _axes(node, axes) or ())
 
 
-def _slice(node: Node, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None) -> np.ndarray:
+def _slice(
+    node: OnnxNode, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
+) -> np.ndarray:
     x = np.asarray(x)
     starts, ends = (
         [int(k) for k in (node.get(name) if given is None else np.asarray(given).ravel())]
@@ -186,14 +188,14 @@ def _slice(node: Node, x: Any, starts: Any = None, ends: Any = None, axes: Any =
     return x[tuple(chosen)]
 
 
-def _gather(node: Node, x: Any, indices: Any) -> np.ndarray:
+def _gather(node: OnnxNode, x: Any, indices: Any) -> np.ndarray:
     indices = np.asarray(indices)
     if indices.dtype == object:
         raise ValueError("the indices depend on the observation")
     return np.take(np.asarray(x), indices.astype(int), axis=node.get("axis", 0))
 
 
-def _split(node: Node, x: Any, sizes: Any = None) -> list[np.ndarray]:
+def _split(node: OnnxNode, x: Any, sizes: Any = None) -> list[np.ndarray]:
     x, axis = np.asarray(x), node.get("axis", 0)
     listed = node.get("split") if sizes is None else np.asarray(sizes).ravel().tolist()
     if listed is None:
@@ -212,25 +214,25 @@ def _filled(shape: Any, value: Any) -> np.ndarray:
     return np.broadcast_to(np.asarray(value), sizes)
 
 
-def _expand(node: Node, x: Any, shape: Any) -> np.ndarray:
+def _expand(node: OnnxNode, x: Any, shape: Any) -> np.ndarray:
     x = np.asarray(x)
     return np.broadcast_to(x, np.broadcast_shapes(x.shape, _filled(shape, 0).shape))
 
 
-def _constant(node: Node) -> np.ndarray:
+def _constant(node: OnnxNode) -> np.ndarray:
     for name in ("value", "value_float", "value_floats", "value_int", "value_ints"):
         if node.get(name) is not None:
             return np.asarray(node.get(name))
     raise ValueError("it has no value")
 
 
-def _range(node: Node, start: Any, limit: Any, step: Any) -> np.ndarray:
+def _range(node: OnnxNode, start: Any, limit: Any, step: Any) -> np.ndarray:
     first, last, by = (float(np.asarray(x).reshape(())) for x in (start, limit, step))
     _filled([max(0, int((last - first) / by) + 1)], 0)
     return np.arange(first, last, by).astype(np.asarray(start).dtype)
 
 
-def _cast(node: Node, x: Any) -> np.ndarray:
+def _cast(node: OnnxNode, x: Any) -> np.ndarray:
     x, kind = np.asarray(x), int(node.get("to", 1))
     whole, boolean = kind in (2, 3, 4, 5, 6, 7, 12, 13), kind == 9  # numbers of types in TensorProto
     if x.dtype != object:
@@ -241,7 +243,7 @@ def _cast(node: Node, x: Any) -> np.ndarray:
     return each(rounded_to_zero, x) if whole else x
 
 
-def _divide(node: Node, a: Any, b: Any) -> np.ndarray:
+def _divide(node: OnnxNode, a: Any, b: Any) -> np.ndarray:
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype.kind in "iu" and b.dtype.kind in "iu":
         return (np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))).astype(np.int64)
@@ -251,7 +253,7 @@ def _divide(node: Node, a: Any, b: Any) -> np.ndarray:
 
 
 def _arithmetic(of: Callable[[Any, Any], Any]) -> Operator:
-    def compute(node: Node, a: Any, b: Any) -> np.ndarray:
+    def compute(node: OnnxNode, a: Any, b: Any) -> np.ndarray:
         arrays = np.asarray(a), np.asarray(b)
         return of(*arrays) if all(x.dtype.kind in "iu" for x in arrays) else each(of, *arrays)
 
@@ -259,7 +261,7 @@ def _arithmetic(of: Callable[[Any, Any], Any]) -> Operator:
 
 
 def _several(of: Callable[[Any, Any], Any], mean: bool = False) -> Operator:
-    def compute(node: Node, *arrays: Any) -> np.ndarray:
+    def compute(node: OnnxNode, *arrays: Any) -> np.ndarray:
         total = np.asarray(arrays[0])
         for x in arrays[1:]:
             total = each(of, total, x)
@@ -275,14 +277,14 @@ def _one(of: Callable[[Any], Any]) -> Operator:
 def _with(of: Callable[..., Any], **attributes: float) -> Operator:
     """A function of one number and of attributes of the node, with their defaults."""
 
-    def compute(node: Node, x: Any) -> np.ndarray:
+    def compute(node: OnnxNode, x: Any) -> np.ndarray:
         values = [node.get(name, default) for name, default in attributes.items()]
         return each(lambda a: of(a, *values), x)
 
     return compute
 
 
-def _power(node: Node, a: Any, b: Any) -> np.ndarray:
+def _power(node: OnnxNode, a: Any, b: Any) -> np.ndarray:
     a, b = np.asarray(a), np.asarray(b)
     if b.dtype == object:
         return each(lambda x, y: exp(y * log(x)), a, b)
@@ -381,7 +383,7 @@ OPERATORS: dict[str, Operator] = {
 }
 
 
-def compute(operator: Operator, node: Node, inputs: list[Any]) -> list[Any]:
+def compute(operator: Operator, node: OnnxNode, inputs: list[Any]) -> list[Any]:
     """The outputs of a node; what does not fit is a ValueError that says why."""
     try:
         with np.errstate(all="ignore"):

@@ -86,7 +86,7 @@ class Policy:
         return action, {f"network {name}": results[output] for name, output in net.states.items()}
 
 
-class Drive:
+class TargetDrive:
     """Torques (nv,) of joints that follow the targets of a policy: kp (target − q) − kd v, within the effort limits."""
 
     def __init__(self, robot: Robot, contract: Contract, observations: Observations) -> None:
@@ -147,7 +147,7 @@ def policy(
     inner = Policy(net, known, observations, ordered if callable(ordered) else np.asarray(ordered, float).reshape(-1))
     assert known.period is not None
     answers = Sampled(inner, known.period, known.delay, state=inner.start)
-    drive = Drive(robot, known, observations)
+    drive = TargetDrive(robot, known, observations)
     return Sampled(drive, known.pd_period or known.period, state=(), inputs={"target": answers})
 
 

@@ -13,7 +13,7 @@ from .elementwise import each, sigmoid
 from .operators import matmul
 
 if TYPE_CHECKING:
-    from .file import Node
+    from .file import OnnxNode
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 GATES = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
@@ -41,7 +41,7 @@ def _of(W: np.ndarray, x: Any) -> np.ndarray:
     return matmul(listed[None], W.T)[0]
 
 
-def recurrent(node: Node, x: Any, W: Any, R: Any, B: Any = None, lengths: Any = None, *states: Any) -> list[Any]:
+def recurrent(node: OnnxNode, x: Any, W: Any, R: Any, B: Any = None, lengths: Any = None, *states: Any) -> list[Any]:
     """All outputs of a layer: those of all samples, then the states at the end."""
     _check(node, lengths, states)
     x, hidden = np.asarray(x), np.shape(R)[-1]
@@ -68,7 +68,7 @@ def recurrent(node: Node, x: Any, W: Any, R: Any, B: Any = None, lengths: Any = 
     return [every, *(np.array(end)[:, None] for end in ends)]
 
 
-def _check(node: Node, lengths: Any, states: Any) -> None:
+def _check(node: OnnxNode, lengths: Any, states: Any) -> None:
     count = len(DIRECTIONS.get(node.get("direction", "forward"), (0,)))
     usual = list(GATES[node.op]) * count
     if node.op == "RNN":
@@ -86,13 +86,13 @@ def _text(x: Any) -> str:
     return x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x)
 
 
-def _lstm(node: Node, layer: Layer, x: Any, h: Any, c: Any) -> list[Any]:
+def _lstm(node: OnnxNode, layer: Layer, x: Any, h: Any, c: Any) -> list[Any]:
     i, o, f, g = np.split(layer.all_gates(x, h), 4)
     c = each(lambda i, f, g, c: sigmoid(f) * c + sigmoid(i) * tanh(g), i, f, g, c)
     return [each(lambda o, c: sigmoid(o) * tanh(c), o, c), c]
 
 
-def _gru(node: Node, layer: Layer, x: Any, h: Any) -> list[Any]:
+def _gru(node: OnnxNode, layer: Layer, x: Any, h: Any) -> list[Any]:
     n = len(h)
     z, r = np.split(layer.all_gates(x, h, slice(0, 2 * n)), 2)
     last = slice(2 * n, 3 * n)
@@ -105,7 +105,7 @@ def _gru(node: Node, layer: Layer, x: Any, h: Any) -> list[Any]:
     return [each(lambda z, g, h: (1.0 - sigmoid(z)) * g + sigmoid(z) * h, z, g, h)]
 
 
-def _rnn(node: Node, layer: Layer, x: Any, h: Any) -> list[Any]:
+def _rnn(node: OnnxNode, layer: Layer, x: Any, h: Any) -> list[Any]:
     relu = _text(node.get("activations", ["Tanh"])[0]) == "Relu"
     return [each(lambda a: maximum(a, 0.0) if relu else tanh(a), layer.all_gates(x, h))]
 

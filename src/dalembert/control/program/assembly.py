@@ -22,7 +22,7 @@ from dalembert.math.entries import is_infinite, objects
 from dalembert.model import motorized
 from dalembert.robot import Robot
 
-from .limits import Limit, Rows
+from .limits import Limit, LimitRows
 from .tasks import Force, Situation, Task, goal_of
 
 
@@ -131,7 +131,7 @@ class Level(NamedTuple):
     limits: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
-class Program(NamedTuple):
+class TorqueProgram(NamedTuple):
     """levels, most important first; rows low ≤ C τ ≤ high with names, hard ones (motors) first; a and forces."""
 
     levels: tuple[Level, ...]
@@ -144,7 +144,7 @@ class Program(NamedTuple):
     forces: Affine
 
 
-class Settings(NamedTuple):
+class ProgramSettings(NamedTuple):
     """The settings of a program; see `whole_body`."""
 
     tasks: tuple[Task, ...]
@@ -189,15 +189,15 @@ def supported(robot: Robot, supports: Sequence[Support], s: Situation, active: n
     return Affine(a[:, -1], a[:, :-1]), Affine(forces[:, -1], forces[:, :-1])
 
 
-def assembled(robot: Robot, settings: Settings, s: Situation, active: np.ndarray) -> Program:
+def assembled(robot: Robot, settings: ProgramSettings, s: Situation, active: np.ndarray) -> TorqueProgram:
     """The program of a state."""
     a, forces = supported(robot, settings.supports, s, active)
     levels = _levels(settings, s, a, forces)
     C, low, high, names, hard = _limits(robot, settings, s, a, forces, active)
-    return Program(levels, C, low, high, names, hard, a, forces)
+    return TorqueProgram(levels, C, low, high, names, hard, a, forces)
 
 
-def _levels(settings: Settings, s: Situation, a: Affine, forces: Affine) -> tuple[Level, ...]:
+def _levels(settings: ProgramSettings, s: Situation, a: Affine, forces: Affine) -> tuple[Level, ...]:
     """Sums of weighted squares, by priority; the last also weighs torques and forces."""
     n = a.slope.shape[1]
     levels = []
@@ -222,7 +222,7 @@ def _levels(settings: Settings, s: Situation, a: Affine, forces: Affine) -> tupl
 
 
 def _on_torques(
-    task: Task, settings: Settings, s: Situation, a: Affine, forces: Affine
+    task: Task, settings: ProgramSettings, s: Situation, a: Affine, forces: Affine
 ) -> tuple[np.ndarray, np.ndarray]:
     """(G, b): G τ = b is what a task asks of the torques."""
     if isinstance(task, Force):
@@ -237,7 +237,7 @@ def _on_torques(
 
 
 def _limits(
-    robot: Robot, settings: Settings, s: Situation, a: Affine, forces: Affine, active: np.ndarray
+    robot: Robot, settings: ProgramSettings, s: Situation, a: Affine, forces: Affine, active: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], int]:
     """Rows low ≤ C τ ≤ high: motors, cones, and what speeds and places allow of accelerations."""
     model, mask, limits = robot.model, motorized(robot.model), robot.limits
@@ -285,7 +285,9 @@ def _limits(
     return C, objects(low), objects(high), tuple(names), hard
 
 
-def _limit_rows(limit: Limit, settings: Settings, s: Situation, a: Affine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _limit_rows(
+    limit: Limit, settings: ProgramSettings, s: Situation, a: Affine
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows of a limit on the torques."""
     assert settings.horizon is not None
     rows = limit.rows(s, settings.horizon)
@@ -298,7 +300,7 @@ def _limit_rows(limit: Limit, settings: Settings, s: Situation, a: Affine) -> tu
 
 
 def stacked(
-    limits: Sequence[Rows | tuple[np.ndarray, np.ndarray, np.ndarray]],
+    limits: Sequence[LimitRows | tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The rows of several limits, or None where there are none."""
     if not limits:

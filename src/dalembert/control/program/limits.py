@@ -33,7 +33,7 @@ class Bounded(NamedTuple):
     high: np.ndarray
 
 
-class Rows(NamedTuple):
+class LimitRows(NamedTuple):
     """low ≤ A x ≤ high (k,), of displacements (nv,) or accelerations (nv,); bounds may be infinite."""
 
     A: np.ndarray
@@ -55,12 +55,12 @@ class Limit:
         """Return its numbers and their bounds, traced."""
         raise TypeError(f"{type(self).__name__} must define bounded(situation)")
 
-    def displacement(self, s: Situation, step: float | None) -> Rows:
+    def displacement(self, s: Situation, step: float | None) -> LimitRows:
         """Rows of the displacement (nv,) of one step of inverse kinematics, of `step` seconds or None."""
         x = self.bounded(s)
-        return Rows(x.J, _share(self.gain, x.low, x.h), _share(self.gain, x.high, x.h))
+        return LimitRows(x.J, _share(self.gain, x.low, x.h), _share(self.gain, x.high, x.h))
 
-    def rows(self, s: Situation, horizon: float) -> Rows:
+    def rows(self, s: Situation, horizon: float) -> LimitRows:
         """Rows of the acceleration (nv,), which held over the horizon T must keep the bounds: h + ḣ T + ½ ḧ T²."""
         robot, T = s.robot, horizon
 
@@ -78,7 +78,7 @@ class Limit:
             )
             for bounds in (x.low, x.high)
         ]
-        return Rows(x.J, *kept)
+        return LimitRows(x.J, *kept)
 
     def label(self, k: int) -> str:
         """Return the name of row k in messages."""
@@ -202,20 +202,20 @@ class JointLimit(Limit):
         low, high = self._each(s.robot, self.lower, -np.inf), self._each(s.robot, self.upper, np.inf)
         return Bounded(np.array([s.q[body.q.start] for body in chosen]), J, low, high)
 
-    def displacement(self, s: Situation, step: float | None) -> Rows:
+    def displacement(self, s: Situation, step: float | None) -> LimitRows:
         rows = super().displacement(s, step)
         if self.speed is None or step is None:
             return rows
         most = self._each(s.robot, self.speed, np.inf) * step
-        return Rows(np.concatenate([rows.A, rows.A]), np.r_[rows.low, -most], np.r_[rows.high, most])
+        return LimitRows(np.concatenate([rows.A, rows.A]), np.r_[rows.low, -most], np.r_[rows.high, most])
 
-    def rows(self, s: Situation, horizon: float) -> Rows:
+    def rows(self, s: Situation, horizon: float) -> LimitRows:
         rows = super().rows(s, horizon)
         if self.speed is None:
             return rows
         most, v = self._each(s.robot, self.speed, np.inf), rows.A @ s.v
         bounds = [objects((sign * m - u) / horizon for m, u in zip(most, v, strict=True)) for sign in (-1.0, 1.0)]
-        return Rows(np.concatenate([rows.A, rows.A]), np.r_[rows.low, bounds[0]], np.r_[rows.high, bounds[1]])
+        return LimitRows(np.concatenate([rows.A, rows.A]), np.r_[rows.low, bounds[0]], np.r_[rows.high, bounds[1]])
 
     def checked(self, robot: Robot, where: str, step: float | None) -> None:
         super().checked(robot, where, step)

@@ -13,7 +13,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum, sqrt, where
 from dalembert.math.entries import is_infinite, largest, objects
 
-from .assembly import Level, Program
+from .assembly import Level, TorqueProgram
 
 REGULAR, OPEN = 1e-11, 1e-6  # added to Hessians of size 1: to all, and to what a level leaves to later ones
 LEAST = 1e-10  # of the largest diagonal entries: unknowns that matter less count so much
@@ -41,7 +41,7 @@ class Ordered(NamedTuple):
     iterations: Any
 
 
-def solve_levels(program: Program) -> Solved:
+def solve_levels(program: TorqueProgram) -> Solved:
     """The torques: of each level what the ones before leave free; where no torques keep all rows, the least miss."""
     final, rows = program.levels[-1], (program.C, program.low, program.high)
     elastic = solve_elastic(final.H, final.g, *rows, program.hard)

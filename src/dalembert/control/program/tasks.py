@@ -19,8 +19,7 @@ from dalembert.quantities.tangent import differentiated, spread
 from dalembert.robot import Robot
 from dalembert.spatial.vectors import cross
 
-from ..laws.task import ROWS, Goal
-from ..laws.task import Task as FrameGoal
+from ..laws.task import ROWS, FrameGoal, Goal
 from ..reference import Deviation, deviation, reference
 
 

@@ -16,7 +16,7 @@ from dalembert.robot import Robot
 from dalembert.sim.system.unsolved import note
 
 from ..laws.law import Law
-from .assembly import Program, Settings, Support, assembled
+from .assembly import ProgramSettings, Support, TorqueProgram, assembled
 from .limits import Limit, check_limits
 from .solution import SOLVERS, Solved, solve_levels, solve_with
 from .tasks import Force, Situation, Task, check_goal
@@ -47,14 +47,14 @@ class WholeBody(Law):
     `solve` gives everything about one tick; a call with batches of states gives the torques of all of them.
     """
 
-    def __init__(self, robot: Robot, settings: Settings) -> None:
+    def __init__(self, robot: Robot, settings: ProgramSettings) -> None:
         self.robot, self.settings = robot, settings
         self.mask = motorized(robot.model)
         self._trials: tuple[str, ...] = ()
 
     # ---- traced
 
-    def _program(self, t: Any, q: np.ndarray, v: np.ndarray, command: np.ndarray, active: np.ndarray) -> Program:
+    def _program(self, t: Any, q: np.ndarray, v: np.ndarray, command: np.ndarray, active: np.ndarray) -> TorqueProgram:
         program = assembled(self.robot, self.settings, Situation(self.robot, t, q, v, command), active)
         self._trials = program.names
         return program
@@ -66,7 +66,7 @@ class WholeBody(Law):
         return whole
 
     @staticmethod
-    def _solved(program: Program) -> Solved:
+    def _solved(program: TorqueProgram) -> Solved:
         solved = solve_levels(program)
         note(NAME, solved.solved)
         return solved
@@ -279,7 +279,7 @@ def whole_body(
             raise DalembertError(f"whole_body: {name} is {value!r}, expected above 0")
     if horizon is not None and not 0.0 < horizon < np.inf:
         raise DalembertError(f"whole_body: horizon is {horizon!r}, expected above 0 [s], or None")
-    settings = Settings(
+    settings = ProgramSettings(
         tuple(tasks), tuple(limits), tuple(supports), torque_weight, force_weight, horizon, int(command)
     )
     return WholeBody(robot, settings)
