@@ -16,27 +16,7 @@ from .run import load_rules, run_audit
 from .subject import Subject
 
 __all__ = [
-    "RULES",
-    "STEPS",
-    "Audit",
-    "AuditFinding",
-    "Diagnosis",
-    "Expectations",
-    "Found",
-    "Headroom",
-    "NotRun",
-    "Rule",
-    "Skipped",
-    "Step",
-    "Subject",
-    "Suppression",
-    "Verdict",
-    "diagnose",
-    "expectations_of",
-    "load_rules",
-    "read_expectations",
-    "read_suppressions",
-    "rule",
-    "run_audit",
-    "write_expectations",
-]
+    "RULES", "STEPS", "Audit", "AuditFinding", "Diagnosis", "Expectations", "Found", "Headroom", "NotRun", "Rule",
+    "Skipped", "Step", "Subject", "Suppression", "Verdict", "diagnose", "expectations_of", "load_rules",
+    "read_expectations", "read_suppressions", "rule", "run_audit", "write_expectations",
+]  # fmt: skip

@@ -10,18 +10,6 @@ from .motion import Efforts, efforts, standard_motion
 from .sizing import Sizing, size
 
 __all__ = [
-    "Catalogue",
-    "Course",
-    "Demand",
-    "Drive",
-    "Efforts",
-    "Gear",
-    "Motor",
-    "Sizing",
-    "choose",
-    "drive",
-    "efforts",
-    "read_catalogue",
-    "size",
-    "standard_motion",
-]
+    "Catalogue", "Course", "Demand", "Drive", "Efforts", "Gear", "Motor", "Sizing", "choose", "drive", "efforts",
+    "read_catalogue", "size", "standard_motion",
+]  # fmt: skip
