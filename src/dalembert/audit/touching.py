@@ -116,7 +116,9 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     home = robot.home().q
     near = set(robot.near_pairs(home, 0.0, pairs))
     close = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
-    depths = -_distances(subject, np.vstack([home, _others(subject)]), close) if close else np.zeros((1, 0))
+    # random configurations beside home; none of a robot with loops, which would be open in them
+    others = subject.q[:TRIED] if model.nv and not model.closures else np.zeros((0, model.nq))
+    depths = -np.asarray(robot.distance(np.vstack([home, others]), close)) if close else np.zeros((1, 0))
     at_home = [k for k, depth in enumerate(depths[0]) if depth > OVERLAP]
     always = [k for k in at_home if len(depths) > 1 and np.all(depths[:, k] > 0.0)]
     if always:
@@ -133,17 +135,6 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
         yield Found("other links", f"{len(touching) - NAMED} more pairs overlap at home: {others}", "info")
     known = {close[k] for k in at_home}
     yield from _within_limits(subject, [pair for pair in pairs if pair not in known])
-
-
-def _distances(subject: Subject, q: np.ndarray, pairs: Any) -> np.ndarray:
-    """(n, pairs): of the very shapes in pairs of links, without those that the robot's file leaves out."""
-    return np.asarray(subject.robot.distance(q, pairs))
-
-
-def _others(subject: Subject) -> np.ndarray:
-    """Random configurations (n, nq) beside home; none of a robot with loops, which would be open in them."""
-    judged = subject.model.nv and not subject.model.closures
-    return subject.q[:TRIED] if judged else np.zeros((0, subject.model.nq))
 
 
 def _of_one_robot(model: Model, pair: LinkPair) -> bool:
@@ -169,7 +160,7 @@ def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found | 
     near = tuple(pair for pair in plain if (pair.a, pair.b) in names)
     if not near:
         return
-    distances = _distances(subject, subject.q, near)
+    distances = np.asarray(subject.robot.distance(subject.q, near))
     colliding = (distances < -OVERLAP).sum(axis=0)
     hit = [f"{pair.a} and {pair.b} ({n})" for pair, n in zip(near, colliding, strict=True) if n]
     if hit:

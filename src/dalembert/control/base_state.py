@@ -148,16 +148,13 @@ class BaseState:
             H[rows, 6:9] = self.R.T @ so3.skew(away)
         S = H @ self.P @ H.T + self.noise.kinematics**2 * np.eye(len(y))
         K = np.linalg.solve(S, H @ self.P).T
-        self._move(K @ y)
-        keep = np.eye(len(self.P)) - K @ H
-        self.P = keep @ self.P @ keep.T + self.noise.kinematics**2 * K @ K.T
-
-    def _move(self, x: np.ndarray) -> None:
-        k = len(self.feet)
+        x, k = K @ y, len(self.feet)
         self.p, self.u = self.p + x[:3], self.u + x[3:6]
         self.R = so3.exp(x[6:9]) @ self.R
         self.places = self.places + x[9 : 9 + 3 * k].reshape(k, 3)
         self.gyro_bias, self.acc_bias = self.gyro_bias + x[9 + 3 * k : 12 + 3 * k], self.acc_bias + x[12 + 3 * k :]
+        keep = np.eye(len(self.P)) - K @ H
+        self.P = keep @ self.P @ keep.T + self.noise.kinematics**2 * K @ K.T
 
 
 def base_state(robot: Robot, feet: Sequence[str], *, period: float = 2e-3, noise: Noise | None = None) -> BaseState:

@@ -138,7 +138,9 @@ def _match(beside: _Beside, channel: int, joint: int, tau: np.ndarray | None = N
     U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
     inverse = Vt.T @ ((U.T @ y) / np.maximum(s, 1e-9 * s[0]))
     left = y - A @ (inverse / scale)
-    variance = float(left @ left) / _independent(left)
+    below = left[1:] @ left[:-1] / max(float(left @ left), 1e-300)
+    memory = max((1.0 + below) / max(1.0 - below, 1e-3), 1.0)  # of errors each of which is `below` of the one before
+    variance = float(left @ left) / max(len(left) / memory, 1.0)  # by how many errors are independent of each other
     deviations = np.sqrt(variance * np.sum((Vt / np.maximum(s, 1e-9 * s[0])[:, None]) ** 2, axis=0)) / scale
     x = inverse / scale
     weighs = _beyond(A, m) * max(1.0 / LEAST[0], abs(float(x[0])) / LEAST[1]) > float(np.std(y))
@@ -150,13 +152,6 @@ def _beyond(A: np.ndarray, m: np.ndarray) -> float:
     """Root mean square of the part of a modelled torque m (T,) that the other columns of A cannot imitate."""
     others = A[:, 1:] / np.maximum(np.linalg.norm(A[:, 1:], axis=0), 1e-300)
     return float(np.sqrt(np.mean((m - others @ np.linalg.lstsq(others, m, rcond=1e-9)[0]) ** 2)))
-
-
-def _independent(left: np.ndarray) -> float:
-    """How many errors of a residual (T,) are independent of each other, times its mean square: T over its memory."""
-    below = left[1:] @ left[:-1] / max(float(left @ left), 1e-300)
-    memory = (1.0 + below) / max(1.0 - below, 1e-3)  # of errors each of which is `below` of the one before
-    return max(len(left) / max(memory, 1.0), 1.0)
 
 
 def _order(beside: _Beside, own: dict[int, _Match]) -> Iterator[Doubt]:

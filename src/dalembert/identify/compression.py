@@ -100,19 +100,11 @@ def compress(columns: Columns, logs: Iterable[Samples]) -> Compressed:
             counted = chunk.counted()
             for j in range(nv):
                 use = counted[:, j]
-                new = np.column_stack([W[use, j], tau[use, j]])
-                factors[j] = _absorbed(factors[j], new)
+                both = np.concatenate([factors[j], np.column_stack([W[use, j], tau[use, j]])])
+                seen = np.flatnonzero(np.any(both != 0.0, axis=0))  # zero columns are left alone
+                if len(seen):
+                    R = triangle(both[:, seen])
+                    factors[j] = np.zeros((len(R), size + 1))
+                    factors[j][:, seen] = R
                 rows[j] += int(use.sum())
     return Compressed(columns, tuple(factors), rows)
-
-
-def _absorbed(factor: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """The triangle of [factor; new], zero columns left alone."""
-    both = np.concatenate([factor, new])
-    seen = np.flatnonzero(np.any(both != 0.0, axis=0))
-    if not len(seen):
-        return factor
-    R = triangle(both[:, seen])
-    result = np.zeros((len(R), both.shape[1]))
-    result[:, seen] = R
-    return result

@@ -77,9 +77,12 @@ def drive_gains(
     center = np.zeros(3) if com is None else np.asarray(com, float)
     load = Inertia.from_com(mass, center, np.zeros((3, 3))).transform(place.placement).parameters()
     unknown = np.arange(4 if com is not None else 1, len(INERTIAL))
-    logs = [_samples(robot, log) for log in (log_empty, log_loaded)]
+    if log_empty.tau is None or log_loaded.tau is None:
+        raise DalembertError("drive_gains: a log has no currents (tau)")
+    logs = [samples_of(robot, log) for log in (log_empty, log_loaded)]
     blocks = [_equations(parameters, body, load, unknown, log, share) for share, log in enumerate(logs)]
-    rows, x, gains = _linear(np.concatenate(blocks), robot.nv, mass)
+    rows = np.concatenate(blocks)
+    x, gains = _linear(rows, robot.nv, mass)
     pieces = []
     for k in range(robot.nv):
         used = rows[k :: robot.nv]
@@ -102,12 +105,6 @@ def drive_gains(
     )
 
 
-def _samples(robot: Robot, log: Log) -> Samples:
-    if log.tau is None:
-        raise DalembertError("drive_gains: a log has no currents (tau)")
-    return samples_of(robot, log)
-
-
 def _equations(
     parameters: Columns, body: int, load: np.ndarray, unknown: np.ndarray, log: Samples, share: int
 ) -> np.ndarray:
@@ -119,8 +116,8 @@ def _equations(
     return np.asarray(rows)
 
 
-def _linear(rows: np.ndarray, nv: int, mass: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(rows, x, gains) from A x + known = g tau, which is linear: where Gauss-Newton starts."""
+def _linear(rows: np.ndarray, nv: int, mass: float) -> tuple[np.ndarray, np.ndarray]:
+    """(x, gains) from A x + known = g tau, which is linear: where Gauss-Newton starts."""
     n, currents = rows.shape[1] - 2, np.zeros((len(rows), nv))
     currents[np.arange(len(rows)), np.tile(np.arange(nv), len(rows) // nv)] = -rows[:, -1]
     used = np.isfinite(rows[:, -1])
@@ -135,4 +132,4 @@ def _linear(rows: np.ndarray, nv: int, mass: float) -> tuple[np.ndarray, np.ndar
     gains = x[n:] / scale[n:]
     usual = float(np.median(np.abs(gains)))
     strange = ~((np.abs(gains) > usual / STRANGE) & (np.abs(gains) < usual * STRANGE))
-    return rows, x[:n] / scale[:n], np.where(strange, usual or 1.0, gains)
+    return x[:n] / scale[:n], np.where(strange, usual or 1.0, gains)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -107,7 +107,8 @@ def _left_over(parameters: Columns, motion: Trajectory) -> np.ndarray:
     every = max(1, len(motion.t) // ROWS)
     assert motion.tau is not None
     rows = Samples(motion.q[::every], motion.v[::every], motion.a[::every], motion.tau[::every])
-    parts = [rows[at] for at in _parts(len(rows.q))]
+    ends = np.linspace(0, len(rows.q), PARTS + 1).round().astype(int)
+    parts = [rows[slice(int(begin), int(end))] for begin, end in itertools.pairwise(ends)]
     size, left = np.zeros(parameters.robot.nv), np.zeros(parameters.robot.nv)
     for fitted, judged in ((parts[::2], parts[1::2]), (parts[1::2], parts[::2])):
         x, _ = weighted(compress(parameters, fitted), parameters.prior())
@@ -117,11 +118,6 @@ def _left_over(parameters: Columns, motion: Trajectory) -> np.ndarray:
             left += np.nansum(residual**2, axis=0)
             size += np.nansum((part.tau - np.nanmean(rows.tau, axis=0)) ** 2, axis=0)
     return np.asarray(np.sqrt(np.maximum(left, 1e-300) / np.maximum(size, 1e-300)))
-
-
-def _parts(rows: int) -> Sequence[slice]:
-    ends = np.linspace(0, rows, PARTS + 1).round().astype(int)
-    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(ends)]
 
 
 def read_log(

@@ -8,7 +8,7 @@ pieces and all directions of the Jacobian are one batch of rollouts with their r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -269,18 +269,14 @@ def _jacobian(
         torque -= slopes[:, None, None, columns.term("offset")]
     rates = {group: x[:, None] for group, x in columns.live_rates(slopes).items()} | {"torque": torque}
     run = rollout_rates(robot.model, pieces.q0, pieces.v0, _settings(codec, pieces, theta), rates)
-    away = _difference_rates(robot)(np.broadcast_to(pieces.q, run.q.shape), run.q, run.q_rate)
-    both = np.concatenate([away * weights[0], run.v_rate * weights[1]], axis=-1)
-    return np.nan_to_num(both.reshape(len(theta), -1).T)
 
-
-def _difference_rates(robot: Robot) -> Callable[..., np.ndarray]:
-    """(q0, q1, rate of q1) → rate of difference(q0, q1)."""
-
-    def rates(q0: Any, q1: Any, rate: Any) -> Any:
+    def difference_rates(q0: Any, q1: Any, rate: Any) -> Any:
         return jvp(robot.difference(q0, q1), dict(zip(q1, rate, strict=True)))
 
-    return function(rates, robot, rate=robot.nq)
+    compiled = function(difference_rates, robot, rate=robot.nq)
+    away = compiled(np.broadcast_to(pieces.q, run.q.shape), run.q, run.q_rate)
+    both = np.concatenate([away * weights[0], run.v_rate * weights[1]], axis=-1)
+    return np.nan_to_num(both.reshape(len(theta), -1).T)
 
 
 def _position_rms(

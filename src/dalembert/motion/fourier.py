@@ -44,7 +44,6 @@ class Series:
         return ((A, B), (-B, A), (-A, -B), (B, -A))[order % 4]
 
     def at(self, t: Any, order: int = 0) -> np.ndarray:
-        """(…, n): the coordinates at times t (…) [s], or a derivative; t may be traced."""
         phase = np.multiply.outer(t if is_traced(t) else times_of(t), self.frequencies)
         A, B = self.amplitudes(order)
         x = sin(phase) @ A.T + cos(phase) @ B.T
@@ -69,11 +68,9 @@ class FourierMotion(Motion):
 
     @property
     def nv(self) -> int:
-        """Number of freedoms."""
         return len(self.series.center)
 
     def at(self, t: Any) -> Displaced:
-        """q, v and a (…, nv) at t (…) [s]."""
         inside = clip(t, 0.0, self.duration)
         q, v, a = (self.series.at(inside, order) for order in range(3))
         if is_traced(t):
@@ -88,7 +85,6 @@ class FourierMotion(Motion):
         return Displaced(q, v, a)
 
     def extremes(self, order: int = 0) -> Extremes:
-        """Least and greatest value (nv,) of each coordinate or of a derivative, and when."""
         extremes = [self._extremes(j, order) for j in range(self.nv)]
         return Extremes(*(np.array(x) for x in zip(*extremes, strict=True)))
 
@@ -110,7 +106,6 @@ class FourierMotion(Motion):
         return float(values[low]), float(t[low]), float(values[high]), float(t[high])
 
     def slower(self, factor: float) -> FourierMotion:
-        """The same path in `factor` times the duration; below 1 it is faster."""
         factor = positive("slower", "factor", factor, "a number")
         s = self.series
         stretched = Series(s.center, s.A / factor, s.B / factor, s.period * factor)

@@ -143,11 +143,9 @@ class PolynomialMotion(Motion):
 
     @property
     def nv(self) -> int:
-        """Number of freedoms."""
         return self.curves.count
 
     def at(self, t: Any) -> Displaced:
-        """q (…, nq), v (…, nv) and a (…, nv) at t (…) [s]."""
         x, rate, bend = (self.curves(t, order) for order in range(3))
         if self.anchors is None:
             return Displaced(x, rate, bend)
@@ -164,15 +162,12 @@ class PolynomialMotion(Motion):
         return np.asarray(self.curves.selected(t, self.anchors)[2])
 
     def q(self, t: Any) -> Any:
-        """Configuration (…, nq) at t (…) [s]."""
         return self.curves(t) if self.anchors is None else self.at(t).q
 
     def v(self, t: Any) -> Any:
-        """Velocity (…, nv) at t (…) [s]; 0 before and after the motion."""
         return self.curves(t, 1) if self.anchors is None else self.at(t).v
 
     def a(self, t: Any) -> Any:
-        """Acceleration (…, nv) at t (…) [s]; 0 before and after the motion."""
         return self.curves(t, 2) if self.anchors is None else self.at(t).a
 
     def jerk(self, t: Any) -> np.ndarray:
@@ -192,7 +187,6 @@ class PolynomialMotion(Motion):
         return self.curves(t, order)
 
     def extremes(self, order: int = 0) -> Extremes:
-        """Least and greatest value (nv,) of each coordinate or of a derivative, and when; NaN for quaternions."""
         extremes = self.curves.extremes(order)
         if self.anchors is None:
             return extremes
@@ -219,7 +213,6 @@ class PolynomialMotion(Motion):
         return jumps(before, after)
 
     def slower(self, factor: float) -> PolynomialMotion:
-        """The same path in `factor` times the duration; below 1 it is faster."""
         if not (is_number(factor) and 0.0 < factor < np.inf):
             raise DalembertError(f"slower: factor is {factor!r}, expected a number above 0")
         stretched = Polynomials(self.curves.times * float(factor), self.curves.coefficients)

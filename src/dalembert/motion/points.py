@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,9 +79,4 @@ def allowed(name: str, limit: Any, robot: Robot | None) -> Any:
 
 def freedom_names(robot: Robot | None, n: int) -> tuple[str, ...]:
     """The name of each freedom in errors."""
-    return _numbered(n) if robot is None else robot.model.freedom_names
-
-
-@cache
-def _numbered(n: int) -> tuple[str, ...]:
-    return tuple(f"coordinate {k}" for k in range(n))
+    return tuple(f"coordinate {k}" for k in range(n)) if robot is None else robot.model.freedom_names

@@ -140,11 +140,9 @@ class FlightMotion(Motion):
 
     @property
     def nv(self) -> int:
-        """Number of freedoms."""
         return 6
 
     def at(self, t: Any) -> Displaced:
-        """q (…, 7), v (…, 6) and a (…, 6) at t (…) [s]."""
         flight = self.flight(t)
         return Displaced(flight.q, flight.v, flight.a)
 
@@ -184,7 +182,6 @@ class FlightMotion(Motion):
         return wrench @ self.rotors.inverse.T
 
     def extremes(self, order: int = 0) -> Extremes:
-        """NaN: the body has a quaternion."""
         nothing = np.full(6, np.nan)
         return Extremes(nothing, nothing, nothing, nothing)
 
@@ -205,7 +202,6 @@ class FlightMotion(Motion):
         return beyond
 
     def slower(self, factor: float) -> FlightMotion:
-        """The same path in `factor` times the duration."""
         return FlightMotion(self._mover, self.path.slower(factor), self.rotors)
 
 

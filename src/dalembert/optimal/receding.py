@@ -187,16 +187,13 @@ class Receding:
                     begin, is_warm = time.perf_counter_ns(), isfinite(memory.item(rows.start, 0))
                     again = self._improved(horizon, t, values, memory, requests, replies, rows)
                     if is_warm:  # then all of them are
-                        self._note((time.perf_counter_ns() - begin) // len(rows), len(rows), again)
+                        duration = (time.perf_counter_ns() - begin) // len(rows)
+                        with self._lock:
+                            self._durations.extend([duration] * len(rows))
+                            self.restarts = max(self.restarts, 0) + again
 
         run_threads(work, workers)
         return replies[:, len(self.control) :]
-
-    def _note(self, duration: int, count: int, again: int) -> None:
-        """Plans that took so long each [ns], some of them solved anew."""
-        with self._lock:
-            self._durations.extend([duration] * count)
-            self.restarts = max(self.restarts, 0) + again
 
     def _rows(self, name: str, x: np.ndarray) -> np.ndarray:
         """A parameter of all motions, (motions, nodes + 1, size)."""

@@ -236,7 +236,9 @@ class InteriorPoint:
     def _searched(self, primal: float, dual: float) -> float | None:
         solver, mu = self.solver, self.mu
         before = float(self.sums[0] - mu * self.sums[2])
-        slope, length = solver.slope() - mu * self._log_rate(), primal
+        kept = [c for c in solver.constraints if c.rows.rows]
+        logs = float(sum(np.sum(c.rates["d slack"] / c.slack[solver.side]) for c in kept))  # rate of their sum
+        slope, length = solver.slope() - mu * logs, primal
         following = self._next_barrier(primal, dual)
         solver.barrier[0] = following
         while length > LEAST_SHARE * primal:
@@ -253,12 +255,6 @@ class InteriorPoint:
             length *= 0.5
         solver.barrier[0] = mu
         return None
-
-    def _log_rate(self) -> float:
-        """The rate of the sum of the logarithms of the slacks."""
-        side = self.solver.side
-        kept = [c for c in self.solver.constraints if c.rows.rows]
-        return float(sum(np.sum(c.rates["d slack"] / c.slack[side]) for c in kept))
 
     def _next_barrier(self, primal: float, dual: float) -> float:
         """Lower, the better a step in full succeeds in bringing slack times multiplier down."""

@@ -135,7 +135,10 @@ def demands(
         room = np.full(len(felt), np.inf)  # also of a joint that moves no mass
         if np.isfinite(limit):
             np.divide(limit - np.abs(held[:, m]), felt[:, m], out=room, where=felt[:, m] > 0.0)
-        resonance = None if stiffness is None else _resonance(stiffness, float(np.max(felt[:, m])), body)
+        resonance = None  # of the link against a stiff joint, its motor held
+        if stiffness is not None:
+            beyond = max(float(np.max(felt[:, m])) - float(body.joint.armature[0]), 1e-12)
+            resonance = float(np.sqrt(stiffness / beyond) / (2.0 * np.pi))
         table[body.joint.name] = Demand(
             joint=body.joint.name,
             unit="N·m" if body.joint.units[0] == "rad" else "N",
@@ -169,11 +172,6 @@ def rms(courses: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
 
 def _integral(t: np.ndarray, x: np.ndarray) -> float:
     return float(np.sum(0.5 * (x[1:] + x[:-1]) * np.diff(t)))
-
-
-def _resonance(stiffness: float, inertia: float, body: Body) -> float:
-    """Hz of the link against a joint of that stiffness, its motor held."""
-    return float(np.sqrt(stiffness / max(inertia - float(body.joint.armature[0]), 1e-12)) / (2.0 * np.pi))
 
 
 def _over_configurations(

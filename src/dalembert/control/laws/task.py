@@ -85,8 +85,8 @@ class FrameGoal:
             turned = np.array(np.eye(4), place.dtype if place.dtype == object else float)
             turned[:3, 3] = place
             place = turned
-        full = [_six(rate) for rate in rates] + [np.zeros(6)] * (2 - len(rates))
-        return Goal(place, *full)
+        full = [np.concatenate([np.zeros(6 - np.size(rate)), rate]) for rate in rates]
+        return Goal(place, *full, *[np.zeros(6)] * (2 - len(rates)))
 
     def error(self, X: np.ndarray, goal: Goal) -> np.ndarray:
         """[rotation vector; displacement] from a pose X (4, 4) to the goal, along world axes, its chosen rows."""
@@ -105,11 +105,6 @@ class FrameGoal:
     def units(self) -> list[str]:
         """ "rad" or "m" of each row."""
         return ["rad" if k < 3 else "m" for k in self.chosen]
-
-
-def _six(rate: Any) -> np.ndarray:
-    rate = np.asarray(rate)
-    return rate if rate.shape == (6,) else np.concatenate([np.zeros(3), rate])
 
 
 class _TaskLaw(Law):
