@@ -139,7 +139,12 @@ class ClosedManifold:
         bias = self._motion(q_closed, v_closed)[2]
         a_closed = np.where(driven, a, 0.0)
         a_closed[:, ~driven] = -np.einsum("bij,bj->bi", passive, np.einsum("bij,bj->bi", J, a_closed) + bias)
-        self._check_rates(J, v_closed)
+        opening = np.max(np.abs(np.einsum("bij,bj->bi", J, v_closed)), initial=0.0)
+        if opening > CONSISTENT * max(1.0, float(np.max(np.abs(v_closed), initial=0.0))):
+            raise DalembertError(
+                f"robot {self.model.name!r}: the motion of joints {', '.join(self.names)} opens its loops "
+                f"({opening:.2g} m/s or rad/s): they cannot all be chosen freely"
+            )
         return q_closed, v_closed, a_closed
 
     def _approached(self, target: np.ndarray, driven: np.ndarray) -> np.ndarray:
@@ -167,14 +172,6 @@ class ClosedManifold:
             f"robot {self.model.name!r}: its loops cannot stay closed along the motion of joints "
             f"{', '.join(self.names)}; {np.max(np.abs(residual)):.2g} (m or rad) are missing"
         )
-
-    def _check_rates(self, J: np.ndarray, v: np.ndarray) -> None:
-        opening = np.max(np.abs(np.einsum("bij,bj->bi", J, v)), initial=0.0)
-        if opening > CONSISTENT * max(1.0, float(np.max(np.abs(v), initial=0.0))):
-            raise DalembertError(
-                f"robot {self.model.name!r}: the motion of joints {', '.join(self.names)} opens its loops "
-                f"({opening:.2g} m/s or rad/s): they cannot all be chosen freely"
-            )
 
     def _least(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """x (n, nc) with J Jᵀ x = b, redundant equations shared."""

@@ -157,7 +157,12 @@ class _ChosenSearch:
     def run(self, x: np.ndarray, starts: np.ndarray | None, exact: bool) -> tuple[np.ndarray, np.ndarray]:
         """(x, starts) of the least squares, weighted by the noise of each freedom; exact: to the end."""
         self.scale = np.where(np.abs(x) > 0.0, np.abs(x), np.where(np.isfinite(self.ends[:, 1]), self.ends[:, 1], 1.0))
-        starts = self._first_starts() if starts is None else starts
+        if starts is None:  # at the first sample, with the mean speed of the first few
+            q, count = self.pieces.q, min(BEGIN, self.pieces.q.shape[1] - 1)
+            t = self.pieces.step * np.arange(count + 1)
+            off = self.robot.difference(np.repeat(q[:, :1], count + 1, axis=1), q[:, : count + 1])
+            speed = np.einsum("t,stn->sn", t - t.mean(), off) / np.sum((t - t.mean()) ** 2)
+            starts = np.concatenate([np.zeros_like(speed), speed], axis=1)
         r = self.residual(np.tile(x, (len(starts), 1)), starts, np.arange(len(starts)))
         if not np.isfinite(r).all():
             raise _diverged()
@@ -215,14 +220,6 @@ class _ChosenSearch:
         noise = np.sqrt(np.mean(off**2, axis=tuple(range(off.ndim - 1))))
         self.weights = 1.0 / np.maximum(noise, 1e-6 * max(float(noise.max()), 1e-12))
         return (off * self.weights).reshape(r.shape)
-
-    def _first_starts(self) -> np.ndarray:
-        """(S, 2 nv): at the first sample, with the mean speed of the first few."""
-        q, count = self.pieces.q, min(BEGIN, self.pieces.q.shape[1] - 1)
-        t = self.pieces.step * np.arange(count + 1)
-        off = self.robot.difference(np.repeat(q[:, :1], count + 1, axis=1), q[:, : count + 1])
-        speed = np.einsum("t,stn->sn", t - t.mean(), off) / np.sum((t - t.mean()) ** 2)
-        return np.concatenate([np.zeros_like(speed), speed], axis=1)
 
     def result(self, x: np.ndarray, starts: np.ndarray) -> ChosenFit:
         """Values with their intervals."""

@@ -182,8 +182,9 @@ class Fit:
         """Where the numbers come from, in a few lines."""
         rows, share = int(self.data.rows.max(initial=0)), self._share()
         terms = ", ".join(self.columns.terms) or "no friction"
+        sources = ", ".join(dict.fromkeys(title for title in self.titles if title)) or "a log without a name"
         lines = [
-            f"Parameters identified by method {self.method!r} from {rows} samples of {self._sources()}, with {terms}; "
+            f"Parameters identified by method {self.method!r} from {rows} samples of {sources}, with {terms}; "
             f"this file leaves {share:.2f} % of the torques (RMS) unexplained.",
         ]
         if self.offsets is not None:
@@ -191,10 +192,6 @@ class Fit:
             zeros = ", ".join(f"{name} {x:.3g}" for name, x in pairs)
             lines.append(f"Offsets of the measured torques, which are not in this file: {zeros}.")
         return (*lines, *(f"Not seen in the data, and near the file before: {group}." for group in self.unseen))
-
-    def _sources(self) -> str:
-        titles = list(dict.fromkeys(title for title in self.titles if title))
-        return ", ".join(titles) if titles else "a log without a name"
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> tuple[Any, ...]:
         """Write the robot that the fit found, with its provenance in the first comment; the ending names the format.

@@ -98,7 +98,10 @@ def _curve(name: str, v: np.ndarray, a: np.ndarray, torque: np.ndarray) -> Joint
     speeds, means, weights = _averages(v[steady], torque[steady])
     if np.ptp(np.abs(speeds)) < 0.2 * np.abs(speeds).max():
         return f"only speeds near {np.abs(speeds).mean():.3g}: sweep at several, from slow to fast"
-    if _pushes(speeds, means, weights):
+    A = np.column_stack([np.sign(speeds), np.ones_like(speeds)]) * weights[:, None]
+    x = np.linalg.lstsq(A, means * weights, rcond=None)[0]
+    scatter = np.sum((A @ x - means * weights) ** 2) / max(len(speeds) - 2, 1)
+    if x[0] < -CERTAIN * np.sqrt(scatter * np.linalg.inv(A.T @ A)[0, 0]):  # less forwards than backwards
         return "its torque pushes with the motion, where friction resists it: turn its sign round"
     cost, x, speed = min((_fitted(speeds, means, weights, s) for s in STRIBECK_SPEEDS), key=lambda fit: fit[0])
     near = speed * np.geomspace(1.0 / FINER, FINER, len(STRIBECK_SPEEDS))
@@ -117,14 +120,6 @@ def _fitted(
     A = np.column_stack(columns)
     x = _bounded(A * weights[:, None], means * weights, (0, 1, 2))
     return float(np.sum((weights * (A @ x - means)) ** 2)), x, speed
-
-
-def _pushes(speeds: np.ndarray, means: np.ndarray, weights: np.ndarray) -> bool:
-    """Whether torques are less forwards than backwards, by more than their scatter."""
-    A = np.column_stack([np.sign(speeds), np.ones_like(speeds)]) * weights[:, None]
-    x = np.linalg.lstsq(A, means * weights, rcond=None)[0]
-    scatter = np.sum((A @ x - means * weights) ** 2) / max(len(speeds) - 2, 1)
-    return bool(x[0] < -CERTAIN * np.sqrt(scatter * np.linalg.inv(A.T @ A)[0, 0]))
 
 
 def _averages(v: np.ndarray, torque: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

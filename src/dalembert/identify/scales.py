@@ -116,18 +116,13 @@ def relative_scales(data: Compressed, log: Samples) -> Scales:
     R, z, _ = data.stacked(units)
     free = np.arange(nv) != int(np.argmax(squares))
     x, scales, deviations = fitted(pieces, nearest(R, z, data.columns.prior()), np.ones(nv), free)
-    deviations = deviations * np.sqrt(memory(_errors(data, log, x, scales) / units))
+    parameters, part = data.columns, next(log.chunks())  # what is left over in the first piece of the log
+    modelled = scales * (parameters.matrix(part.q, part.v, part.a) @ x)
+    errors = np.where(part.counted(), part.tau - parameters.known(part.q, part.v, part.a) - modelled, 0.0)
+    deviations = deviations * np.sqrt(memory(errors / units))
     deviations[~free] = np.min(deviations[free], initial=np.inf)
     left = [np.linalg.norm(_rows(piece, x, scales[k], 1.0, k, nv)[:, -1]) for k, piece in enumerate(pieces)]
     return Scales(np.log(scales), deviations, np.array(left) / np.sqrt(np.maximum(squares, 1e-300)))
-
-
-def _errors(data: Compressed, log: Samples, x: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """(T, nv): what is left over in the first piece of a log."""
-    columns, part = data.columns, next(log.chunks())
-    known = columns.known(part.q, part.v, part.a)
-    left = part.tau - known - scales * (columns.matrix(part.q, part.v, part.a) @ x)
-    return np.where(part.counted(), left, 0.0)
 
 
 def _rows(piece: Piece, x: np.ndarray, scale: float, unit: float, k: int, count: int) -> np.ndarray:

@@ -75,7 +75,8 @@ def _of_joint(name: str, tau: np.ndarray, modelled: np.ndarray, v: np.ndarray) -
         return
     idle = (v == 0.0) & (np.abs(modelled) <= 1e-6 * np.abs(modelled).max())  # a joint at rest may ask for nothing
     share = float(np.mean((tau == 0.0) & ~idle))
-    begins, lengths = _runs(tau)
+    begins = np.append(0, np.flatnonzero(np.diff(tau)) + 1)  # of stretches of equal values
+    lengths = np.diff(np.append(begins, len(tau)))
     values = np.unique(tau)
     step = float(np.median(np.diff(values)))
     if step > COARSE * float(np.std(tau)):
@@ -105,9 +106,3 @@ def _of_joint(name: str, tau: np.ndarray, modelled: np.ndarray, v: np.ndarray) -
             f"its torque is frozen at {tau[during.start]:.4g} in {100 * lengths[longest] / len(tau):.2g} % of the log"
         )
         yield Doubt(name, what, f"leave rows {during.start + 1} to {during.stop} out (set them to NaN)")
-
-
-def _runs(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(first row, length) of each stretch of equal values."""
-    begins = np.append(0, np.flatnonzero(np.diff(x)) + 1)
-    return begins, np.diff(np.append(begins, len(x)))

@@ -25,7 +25,8 @@ def plot(motion: Motion, robot: Robot | None = None) -> Any:
     state = motion.at(t)
     names = freedom_names(mover, motion.nv)
     coordinates = names if motion.nq == motion.nv or mover is None else mover.model.coordinate_names
-    units = _units(mover)
+    kinds = set() if mover is None else {u for body in mover.model.independent for u in body.joint.units}
+    units = ", ".join(sorted(kinds, reverse=True))
     picture = figure(9.0, 7.0)
     panels = picture.subplots(3, 1, sharex=True)
     for axes, values, label, rate in zip(panels, state, "qva", ("", "/s", "/s²"), strict=True):
@@ -42,13 +43,6 @@ def plot(motion: Motion, robot: Robot | None = None) -> Any:
     panels[-1].set_xlabel("t [s]")
     picture.suptitle(motion.title if mover is None else f"{mover.name}, {motion.title}")
     return picture
-
-
-def _units(robot: Robot | None) -> str:
-    if robot is None:
-        return ""
-    units = {u for body in robot.model.independent for u in body.joint.units}
-    return units.pop() if len(units) == 1 else "rad, m"
 
 
 def _limits(axes: Any, robot: Robot, label: str, k: int, values: np.ndarray, color: str) -> None:

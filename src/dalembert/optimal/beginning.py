@@ -25,8 +25,9 @@ def begin(solver: Solver, q: np.ndarray, v: np.ndarray, guess: Any) -> None:
     if guess is not None:
         _take(solver, guess)
         states[0], velocities[0] = q, v
-        if motion.is_linear:
-            _roll(solver)
+        if motion.is_linear:  # states that the accelerations give: all nodes are two sums
+            velocities[1:] = velocities[0] + solver.problem.step * np.cumsum(controls, axis=0)
+            states[1:] = states[0] + solver.problem.step * np.cumsum(velocities[1:], axis=0)
         return
     states[:], velocities[:] = q, v
     if motion.driven and not motion.by_acceleration:
@@ -79,13 +80,6 @@ def _holding(solver: Solver, q: np.ndarray) -> np.ndarray:
 def _least(matrix: np.ndarray, forces: np.ndarray) -> np.ndarray:
     """The smallest x for which matrix · x comes nearest to the forces."""
     return np.linalg.lstsq(matrix, forces, rcond=None)[0]
-
-
-def _roll(solver: Solver) -> None:
-    """States that the accelerations give: the step is linear, so that all nodes are two sums."""
-    h, q, v, w = solver.problem.step, solver.q[0], solver.v[0], solver.w[0]
-    v[1:] = v[0] + h * np.cumsum(w, axis=0)
-    q[1:] = q[0] + h * np.cumsum(v[1:], axis=0)
 
 
 def _take(solver: Solver, guess: Any) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.model import Model
 from dalembert.notebook import figure
 from dalembert.sim.run.plot import COLUMN, FORCES, LEGEND, style
 from dalembert.sim.run.plot import names as curve_names
@@ -27,7 +26,8 @@ def plot(plan: Plan) -> Any:
     ranges = problem.ranges
     _curves(panels[0], "q", plan.t, plan.q, curve_names(model, "q"), model.coordinate_units, ranges.get("position"))
     _curves(panels[1], "v", plan.t, plan.v, curve_names(model, "v"), rates, ranges.get("velocity"))
-    held, units = np.vstack([plan.u, plan.u[-1:]]), _control_units(plan, model)
+    motion, held = problem.motion, np.vstack([plan.u, plan.u[-1:]])
+    units = [FORCES[model.freedom_units[k]] for k in motion.driven] or [""] * motion.controls  # others have their own
     _curves(panels[2], "u", plan.t, held, problem.control_names, units, ranges.get("torque"), "steps-post")
     for axes in panels[:3]:
         axes.set_xlabel("t [s]")
@@ -38,12 +38,6 @@ def plot(plan: Plan) -> Any:
     state = "converged" if plan.converged else "not converged"
     picture.suptitle(f"{problem.robot.name}: cost {plan.cost:.6g}, {state} after {plan.iterations} iterations")
     return picture
-
-
-def _control_units(plan: Plan, model: Model) -> list[str]:
-    """Units of motors; controls of other kinds have what units their function gives them."""
-    motion = plan.problem.motion
-    return [FORCES[model.freedom_units[k]] for k in motion.driven] or [""] * motion.controls
 
 
 def _curves(

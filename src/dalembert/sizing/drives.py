@@ -181,7 +181,8 @@ def drive(demand: Demand, courses: Sequence[Course], motor: Motor, gear: Gear, m
     peak, required, outputs, top = np.inf, [], [], 0.0
     for course in courses:
         output = course.tau - demand.rotor * course.a
-        torque = _at_the_motor(output, course.v, gear) + N * inertia * course.a
+        driven = output * gear.efficiency / N  # where the joint drives the motor
+        torque = np.where(output * course.v >= 0.0, output / (N * gear.efficiency), driven) + N * inertia * course.a
         allowed = motor.envelope(N * course.v)
         required.append((course.t, torque))
         outputs.append((course.t, output))
@@ -220,11 +221,6 @@ def choose(
     best = min(fitting, key=lambda d: (d.mass, d.reflected), default=None)
     nearest = max(tried, key=lambda d: min(d.peak, d.continuous, d.speed, d.output))
     return best, nearest
-
-
-def _at_the_motor(output: np.ndarray, v: np.ndarray, gear: Gear) -> np.ndarray:
-    driving = output * v >= 0.0
-    return np.where(driving, output / (gear.ratio * gear.efficiency), output * gear.efficiency / gear.ratio)
 
 
 def _by(available: float, required: float) -> float:

@@ -190,7 +190,10 @@ def size(
         choices = catalogue if isinstance(catalogue, Catalogue) else read_catalogue(catalogue)
         for name, demand in table.items():
             drives[name], nearest[name] = choose(demand, along[name], choices, margin)
-    notes = tuple(dict.fromkeys([*(n for run in runs for n in run.notes), *_remarks(subject, bool(nearest))]))
+    remarks = [] if subject.motors.rows else [f"gravity is that of the motions: {subject.motors.because}"]
+    if nearest:
+        remarks.append("the masses of chosen motors and gears are not part of the robot: add them and size again")
+    notes = tuple(dict.fromkeys([*(n for run in runs for n in run.notes), *remarks]))
     return Sizing(
         robot.name,
         payload,
@@ -238,15 +241,6 @@ def _trajectory(robot: Robot, motion: Any, where: str) -> Trajectory:
     if n < 2 or not np.all(np.diff(taken.t) > 0.0):
         raise DalembertError(f"{where}: times must increase, over two samples or more")
     return taken
-
-
-def _remarks(subject: Subject, chosen: bool) -> list[str]:
-    remarks = []
-    if not subject.motors.rows:
-        remarks.append(f"gravity is that of the motions: {subject.motors.because}")
-    if chosen:
-        remarks.append("the masses of chosen motors and gears are not part of the robot: add them and size again")
-    return remarks
 
 
 def _finite(x: Any) -> Any:

@@ -163,14 +163,6 @@ def _flatten(node: OnnxNode, x: Any) -> np.ndarray:
     return x.reshape(int(np.prod(x.shape[:axis])), -1)
 
 
-def _squeeze(node: OnnxNode, x: Any, axes: Any = None) -> np.ndarray:
-    return np.squeeze(np.asarray(x), _axes(node, axes))
-
-
-def _unsqueeze(node: OnnxNode, x: Any, axes: Any = None) -> np.ndarray:
-    return np.expand_dims(np.asarray(x), _axes(node, axes) or ())
-
-
 def _slice(
     node: OnnxNode, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
 ) -> np.ndarray:
@@ -212,11 +204,6 @@ def _filled(shape: Any, value: Any) -> np.ndarray:
     if min(sizes, default=1) < 0 or np.prod([float(n) for n in sizes]) > MOST:
         raise ValueError(f"an array of shape {tuple(sizes)}, expected at most {MOST} numbers")
     return np.broadcast_to(np.asarray(value), sizes)
-
-
-def _expand(node: OnnxNode, x: Any, shape: Any) -> np.ndarray:
-    x = np.asarray(x)
-    return np.broadcast_to(x, np.broadcast_shapes(x.shape, _filled(shape, 0).shape))
 
 
 def _constant(node: OnnxNode) -> np.ndarray:
@@ -368,10 +355,10 @@ OPERATORS: dict[str, Operator] = {
     "Gather": _gather,
     "Reshape": _reshape,
     "Flatten": _flatten,
-    "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze,
+    "Squeeze": lambda node, x, axes=None: np.squeeze(np.asarray(x), _axes(node, axes)),
+    "Unsqueeze": lambda node, x, axes=None: np.expand_dims(np.asarray(x), _axes(node, axes) or ()),
     "Transpose": lambda node, x: np.transpose(np.asarray(x), node.get("perm")),
-    "Expand": _expand,
+    "Expand": lambda node, x, shape: np.broadcast_to(x, np.broadcast_shapes(np.shape(x), _filled(shape, 0).shape)),
     "Shape": lambda node, x: np.array(np.shape(x)[slice(node.get("start", 0), node.get("end"))], np.int64),
     "Constant": _constant,
     "ConstantOfShape": lambda node, shape: _filled(shape, np.reshape(node.get("value", 0.0), ())),
