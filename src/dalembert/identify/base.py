@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.math.blas import one_blas_thread
 from dalembert.robot import Robot
 
 from .columns import Columns, columns
@@ -60,6 +61,7 @@ def base_parameters(
     return base_of(columns(robot, friction, rotor, springs), seed)
 
 
+@one_blas_thread()
 def base_of(parameters: Columns, seed: int = 0) -> BaseParameters:
     """The base parameters of given columns."""
     robot, rng = parameters.robot, np.random.default_rng(seed)

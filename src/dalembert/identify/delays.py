@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
+from dalembert.math.blas import one_blas_thread
 from dalembert.robot import Robot
 
 from .columns import Columns, columns
@@ -74,6 +75,7 @@ class Delays:
         return f"{1e3 * self.common:.2f} ± {1e3 * self.deviation:.2f} ms (joint by joint: {single})"
 
 
+@one_blas_thread()
 def delays(
     robot: Robot, log: Log, *, friction: Iterable[str] = ("viscous", "coulomb", "offset"), rotor: bool = False
 ) -> Delays:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.math.blas import one_blas_thread
 from dalembert.robot import Robot
 
 from . import channels, least_squares, physical, scales
@@ -48,6 +49,7 @@ def fit(
 ) -> ChosenFit: ...
 @overload
 def fit(robot: Robot, log: Log | Sequence[Log] | Iterator[Log], *, parameters: None = None, **options: Any) -> Fit: ...
+@one_blas_thread()
 def fit(
     robot: Robot,
     log: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
+from dalembert.math.blas import one_blas_thread
 from dalembert.model import tool_frame
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
@@ -54,6 +55,7 @@ class DriveGains:
         )
 
 
+@one_blas_thread()
 def drive_gains(
     robot: Robot,
     log_empty: Log,

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from dalembert.math.blas import one_blas_thread
+
 from .base import independent_columns
 from .columns import Columns
 from .compression import Compressed, Samples
@@ -142,6 +144,7 @@ def _pieces(
             yield np.where(part.counted()[:, :, None], rows, 0.0), errors[at]
 
 
+@one_blas_thread()
 def jackknife(square: np.ndarray, pieces: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Covariance (k, k) of a least-squares estimate whose errors remember, `square` the product AᵀA of all its rows.
 

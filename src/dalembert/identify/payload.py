@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math.blas import one_blas_thread
 from dalembert.model import tool_frame
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia
@@ -44,6 +45,7 @@ class Payload:
         return f"<Payload at {self.frame!r}: {self.mass:.4g} ± {1.96 * self.deviation[0]:.2g} kg, com ({com}) m>"
 
 
+@one_blas_thread()
 def payload(
     robot: Robot,
     log_empty: Log,

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert import logs
 from dalembert.errors import DalembertError
 from dalembert.logs import Log, Sensors, Trajectory, local_noise, trajectory
+from dalembert.math.blas import one_blas_thread
 from dalembert.progress import Progress
 from dalembert.robot import Robot
 
@@ -37,6 +38,7 @@ NOISY = 0.05  # noise of measured accelerations, relative to them, from which on
 FEWEST = 200  # rows of a log that can judge
 
 
+@one_blas_thread()
 def best_trajectory(log: Log) -> Trajectory:
     """The motion of a log with torques, with the bandwidth that predicts torques best, and a note on the choice."""
     if log.tau is None or log.robot.model.closures or len(log.t) < FEWEST or not _doubtful(log):
