@@ -141,6 +141,10 @@ class Polynomials:
                     least[j], time[j] = values[best], self.times[k] + inner[best] * self._lengths[k]
         return least, time
 
+    def over(self, lengths: np.ndarray) -> Polynomials:
+        """The same pieces, each of another length [s]."""
+        return Polynomials(np.concatenate([[0.0], np.cumsum(lengths)]), self.coefficients)
+
 
 def jumps(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Whether rates (K, n) differ by more than rounding (K,)."""
