@@ -115,10 +115,10 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     demand(pairs, "no two links can collide: a joint connects them, or they are excluded")
     home = robot.home().q
     near = set(robot.near_pairs(home, 0.0, pairs))
-    close = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
+    close: Any = tuple(pair for pair in pairs if (pair.a, pair.b) in near)
     # random configurations beside home; none of a robot with loops, which would be open in them
-    others = subject.q[:TRIED] if model.nv and not model.closures else np.zeros((0, model.nq))
-    depths = -np.asarray(robot.distance(np.vstack([home, others]), close)) if close else np.zeros((1, 0))
+    places = subject.q[:TRIED] if model.nv and not model.closures else np.zeros((0, model.nq))
+    depths = -np.asarray(robot.distance(np.vstack([home, places]), close)) if close else np.zeros((1, 0))
     at_home = [k for k, depth in enumerate(depths[0]) if depth > OVERLAP]
     always = [k for k in at_home if len(depths) > 1 and np.all(depths[:, k] > 0.0)]
     if always:
@@ -157,7 +157,7 @@ def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found | 
     if not plain or not subject.model.nv:
         return
     names = set(subject.robot.near_pairs(subject.q, 0.0, plain))
-    near = tuple(pair for pair in plain if (pair.a, pair.b) in names)
+    near: Any = tuple(pair for pair in plain if (pair.a, pair.b) in names)
     if not near:
         return
     distances = np.asarray(subject.robot.distance(subject.q, near))
