@@ -13,7 +13,7 @@ from dalembert.model.geometry import Geometry, Mesh, Plane
 from dalembert.shapes import Cone, Cylinder
 
 from .looks import Look, look_of, smooth
-from .scene import GREEN, GREY, HIDDEN, MATT, ORANGE, RED, Scene, pose_rows, rgba
+from .scene import GREEN, GREY, HIDDEN, MATT, ORANGE, RED, Scene, matrix, pose_rows, rgba
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -75,15 +75,13 @@ class RobotDrawing:
         color: Any = PALETTE[body.index % len(PALETTE)]
         if geometry.color is not None:
             color = geometry.color
-        if self._color is not None or geometry.role == role == "collision":
-            look = Look(look.vertices, look.normals, look.triangles, 0 * look.colors)
+        plain = self._color is not None or geometry.role == role == "collision"
+        if plain:
             color = self._color or COLLISION
-        elif look.palette and geometry.color is not None and not _carries_colors(geometry):
+        if plain or (look.palette and geometry.color is not None and not _carries_colors(geometry)):
             look = Look(look.vertices, look.normals, look.triangles, 0 * look.colors)
-        matrix = np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = X.R, X.p
-        extends = geometry.shape.is_bounded
-        self.scene.shape(look, matrix, color, self._bodies[body.index], extends=extends)
+        owner, extends = self._bodies[body.index], geometry.shape.is_bounded
+        self.scene.shape(look, matrix(X.R, X.p), color, owner, extends=extends)
 
     def poses(self, q: np.ndarray) -> np.ndarray:
         """Rows (…, owners, 21) that the passes take for q (…, nq); marks are hidden."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import io
 import os
 import struct
 import subprocess
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -96,26 +97,20 @@ def write_film(
     if kind == ".mp4":
         if (program := _ffmpeg()) is None:
             raise DalembertError("video: .mp4 needs imageio-ffmpeg: pip install 'dalembert[video]', or write a .webp")
-        if path is None:
-            from tempfile import TemporaryDirectory
-
-            with TemporaryDirectory() as folder:
-                file = Path(folder, "film.mp4")
-                _encode(program, file, frames, rate, size)
-                return Film(None, file.read_bytes(), kind, count, rate, size)
+        write = partial(_encode, program, rate=rate, size=size)
+    else:
+        write = partial(_animate, kind=kind, rate=rate, sampled=sampled)
+    if path is not None:
         with replacing(path) as temporary:
-            _encode(program, temporary, frames, rate, size)
+            write(temporary, frames)
         return Film(Path(path), None, kind, count, rate, size)
-    if path is None:
-        memory = io.BytesIO()
-        _animate(memory, kind, frames, rate, sampled)
-        return Film(None, memory.getvalue(), kind, count, rate, size)
-    with replacing(path) as temporary, open(temporary, "wb") as opened:
-        _animate(opened, kind, frames, rate, sampled)
-    return Film(Path(path), None, kind, count, rate, size)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, f"film{kind}")
+        write(file, frames)
+        return Film(None, file.read_bytes(), kind, count, rate, size)
 
 
-def _animate(file: Any, kind: str, frames: Iterable[np.ndarray], rate: float, sampled: Iterable[np.ndarray]) -> None:
+def _animate(file: Path, frames: Iterable[np.ndarray], kind: str, rate: float, sampled: Iterable[np.ndarray]) -> None:
     """A moving picture that begins again at its end, by Pillow."""
     images: Iterator[Any] = (_image(frame, f"video: {kind}") for frame in frames)
     options: dict[str, Any] = {"save_all": True, "loop": 0, "duration": 1000.0 / rate}

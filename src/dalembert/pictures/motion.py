@@ -72,14 +72,13 @@ class MotionPictures:
             _add_terrain(scene, surface, low, high, size)
         self._arrows = None if contacts is None else ForceArrows(scene, contacts, size)
         self._trails = _trails(scene, robot, t, q, trails, size)
-        self.stage = stage_of(low, high, self.level, options.shadows)
-        self.shot = (options.camera or Camera()).placed(*_ball(low, high), options.size)
-        self._follow = None
-        if (camera := options.camera) is not None and camera.follow is not None:
+        self.stage = seen = stage_of(low, high, self.level, options.shadows)
+        camera, self._follow = options.camera or Camera(), None
+        if camera.follow is not None:
             self._follow = robot.frame(camera.follow).name
-            low, high = boxes[0]
-            self.shot = camera.placed(*_ball(low, high), options.size)
             self._first = robot.pose(q[0], self._follow)[:3, 3] * [1.0, 1.0, 0.0]
+            seen = stage_of(*boxes[0], self.level, options.shadows)
+        self.shot = camera.placed(seen.center, seen.radius, options.size)
         self.notes = tuple(self.drawn.notes)
         if self.notes:
             more = f", and {len(self.notes) - 1} more" if len(self.notes) > 1 else ""
@@ -109,14 +108,10 @@ class MotionPictures:
         shot = self.shot
         if self._follow is not None:
             shot = shot.moved(self.robot.pose(q, self._follow)[:3, 3] * [1.0, 1.0, 0.0] - self._first)
-        return self._rasterizer().picture(rows, shot)
-
-    def _rasterizer(self) -> Rasterizer:
-        """Rasterizer of this thread, built at its first picture."""
-        if not hasattr(self._own, "rasterizer"):
+        if not hasattr(self._own, "rasterizer"):  # each thread has one
             self._own.rasterizer = Rasterizer(self.drawn.scene.drawing(), self.stage, self.options.size)
-        rasterizer: Rasterizer = self._own.rasterizer
-        return rasterizer
+        picture: np.ndarray = self._own.rasterizer.picture(rows, shot)
+        return picture
 
     def _ground(self, contact: Any, lowest: float, size: float) -> tuple[float | None, Any]:
         """The height of a level floor or None, and a terrain that is drawn in its place."""
@@ -171,10 +166,6 @@ def _add_terrain(scene: Any, ground: Any, low: np.ndarray, high: np.ndarray, siz
     scene.shape(terrain_look(ground), np.eye(4), gloss=MATT, extends=False)
 
 
-def _ball(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, float]:
-    return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), 1e-6)
-
-
 def _trails(scene: Any, robot: Robot, t: np.ndarray, q: np.ndarray, frames: Sequence[str], size: float) -> list[Trail]:
     if isinstance(frames, str):
         frames = (frames,)
@@ -211,12 +202,8 @@ def render(robot: Robot, q: Any, path: Any, options: Options) -> np.ndarray:
     q = robot.neutral() if q is None else np.asarray(q, float)
     if q.shape != (robot.nq,):
         raise DalembertError(f"render: q has shape {q.shape}, expected ({robot.nq},)")
-    picture = MotionPictures(robot, np.zeros(1), _checked(robot, q)[None], options).at(0.0)
+    robot.poses(q)  # refuses numbers that are not finite, and quaternions that are not of unit length
+    picture = MotionPictures(robot, np.zeros(1), q[None], options).at(0.0)
     if path is not None:
         write_picture(path, picture)
     return picture
-
-
-def _checked(robot: Robot, q: np.ndarray) -> np.ndarray:
-    robot.poses(q)  # refuses numbers that are not finite, and quaternions that are not of unit length
-    return q

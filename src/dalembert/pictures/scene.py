@@ -31,7 +31,7 @@ class Scene:
 
     def __init__(self) -> None:
         self._looks: list[tuple[Look, int, np.ndarray, np.ndarray]] = []  # look, owner, palette, matrix of its place
-        self.owners: list[np.ndarray] = [pose_row(np.eye(4))]
+        self.owners: list[np.ndarray] = [pose_rows(np.eye(4))]
         self.stretched: list[bool] = []  # which of the looks count for the size of the scene
         self._drawing: Drawing | None = None
 
@@ -39,7 +39,7 @@ class Scene:
 
     def owner(self, pose: np.ndarray | None = None) -> int:
         """A new owner, at a pose (4, 4) or hidden."""
-        self.owners.append(HIDDEN.copy() if pose is None else pose_row(pose))
+        self.owners.append(HIDDEN.copy() if pose is None else pose_rows(np.asarray(pose, float)))
         return len(self.owners) - 1
 
     def shape(
@@ -126,7 +126,7 @@ class Scene:
             row = rows[owner]
             if counted and row.any():
                 R = row[:9].reshape(3, 3)
-                a, b = _box(look)
+                a, b = (np.asarray(end(look.vertices, axis=0), float) for end in (np.min, np.max))
                 center = R @ (X[:3, :3] @ (0.5 * (a + b)) + X[:3, 3]) + row[9:12]
                 half = np.abs(R @ X[:3, :3]) @ (0.5 * (b - a))
                 low, high = np.minimum(low, center - half), np.maximum(high, center + half)
@@ -193,20 +193,10 @@ def towards(direction: np.ndarray) -> np.ndarray:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def pose_row(pose: Any, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> np.ndarray:
-    """A pose (4, 4), stretched along its axes, as the passes take it: (21,)."""
-    X, s = np.asarray(pose, float), np.asarray(scale, float)
-    return np.concatenate([(X[:3, :3] * s).ravel(), X[:3, 3], (X[:3, :3] / s).ravel()])
-
-
 def pose_rows(poses: np.ndarray) -> np.ndarray:
     """Poses (…, 4, 4) as the passes take them: (…, 21)."""
     R = poses[..., :3, :3].reshape(*poses.shape[:-2], 9)
     return np.concatenate([R, poses[..., :3, 3], R], axis=-1)
-
-
-def _box(look: Look) -> tuple[np.ndarray, np.ndarray]:
-    return look.vertices.min(axis=0).astype(float), look.vertices.max(axis=0).astype(float)
 
 
 def _drawing(looks: Sequence[tuple[Look, int, np.ndarray, np.ndarray]]) -> Drawing:

@@ -8,7 +8,7 @@ import pytest
 from dalembert.pictures import kernels, shading
 from dalembert.pictures.camera import Camera
 from dalembert.pictures.rasterizer import BYTES, MAP, SPREAD, Drawing, Rasterizer, Stage
-from dalembert.pictures.scene import pose_row
+from dalembert.pictures.scene import pose_rows
 from tolerances import RECURSION, SINGLE
 
 SIZE = (48, 36)
@@ -66,7 +66,7 @@ def test_the_nearest_triangle_is_that_of_the_rays(seed, distance):
     """From far away, and with the eye among the triangles, some of which are partly behind it."""
     drawing, shot = soup(seed, 60), shot_at(distance=distance)
     rasterizer = Rasterizer(drawing, Stage(np.zeros(3), 2.0, None), SIZE)
-    rasterizer.picture(pose_row(np.eye(4))[None], shot)
+    rasterizer.picture(pose_rows(np.eye(4))[None], shot)
     seen = (drawing.vertices.astype(float) - shot.eye) @ shot.axes.T
     depth, number, doubtful = nearest(seen[drawing.triangles], rays(shot))
     sure = ~doubtful
@@ -86,7 +86,7 @@ def test_python_draws_the_same_picture(monkeypatch):
         int(np.count_nonzero(drawing.colors != 0)), drawing.colors[order], palette,
     )  # fmt: skip
     assert 0 < drawing.opaque < 12
-    stage, shot, rows = Stage(np.zeros(3), 2.0, -0.8), shot_at(), pose_row(np.eye(4))[None]
+    stage, shot, rows = Stage(np.zeros(3), 2.0, -0.8), shot_at(), pose_rows(np.eye(4))[None]
     monkeypatch.setattr("dalembert.pictures.rasterizer.MAP", 64)
     compiled = Rasterizer(drawing, stage, SIZE).picture(rows, shot)
 
@@ -142,14 +142,14 @@ def test_shadows_lie_where_the_lamp_puts_them():
 def test_no_triangles_and_numbers_that_are_none():
     """Nothing to draw, corners at one point, far beyond single precision, and NaN: a picture all the same."""
     empty = soup(0, 0)
-    picture = Rasterizer(empty, Stage(np.zeros(3), 1.0, 0.0), SIZE).picture(pose_row(np.eye(4))[None], shot_at())
+    picture = Rasterizer(empty, Stage(np.zeros(3), 1.0, 0.0), SIZE).picture(pose_rows(np.eye(4))[None], shot_at())
     assert picture.shape == (36, 48, 3)
     bad = soup(0, 6)
     bad.vertices[0] = np.nan
     bad.vertices[3:6] = 1e30
     bad.vertices[6] = np.inf
     bad.vertices[9:12] = 0.1
-    Rasterizer(bad, Stage(np.zeros(3), 1.0, 0.0), SIZE).picture(pose_row(np.eye(4))[None], shot_at())
+    Rasterizer(bad, Stage(np.zeros(3), 1.0, 0.0), SIZE).picture(pose_rows(np.eye(4))[None], shot_at())
 
 
 def test_tables():
