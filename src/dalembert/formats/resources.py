@@ -12,6 +12,7 @@ SEARCHED = (
     ("ROS_PACKAGE_PATH", ""),
     ("AMENT_PREFIX_PATH", "share"),
     ("GZ_SIM_RESOURCE_PATH", ""),
+    ("IGN_GAZEBO_RESOURCE_PATH", ""),
     ("GAZEBO_MODEL_PATH", ""),
     ("SDF_PATH", ""),
 )
@@ -25,37 +26,32 @@ class Resources:
         self._folder = folder.absolute() if folder is not None else None
         self._packages: dict[str, list[str]] = {}  # name → folders that may be the package
 
-    def find(self, uri: str) -> str | None:
+    def find(self, uri: str, folders: bool = False) -> str | None:
         """The path of package://name/rest, model://name/rest, file://path, or a path; None when there is no such file.
+
+        folders: whether it may be a folder too.
 
         After package:/// comes an absolute path or, as some files have it, the package's name.
 
         A package is the folder of that name among the folders above the description, or beside one of them, or
-        in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH (share), GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH, SDF_PATH.
+        in the variables of SEARCHED.
         """
+        exists = os.path.exists if folders else os.path.isfile
         scheme, parted, path = uri.partition("://")
-        if not parted:
-            return self._file(uri)
-        if scheme == "file":
-            return self._file(path) or self._file(unquote(path))
-        if scheme not in PACKAGES:
+        if not parted or scheme == "file" or (scheme in PACKAGES and path.startswith("/")):
+            for word in (path, unquote(path)) if parted else (uri,):
+                full = os.path.join(self._folder, word) if self._folder is not None else word
+                if os.path.isabs(full) and exists(full):
+                    return full
+        if scheme not in PACKAGES or not parted:
             return None  # http and the like: never fetched
-        if path.startswith("/") and (file := self._file(path)):
-            return file
         name, _, inside = path.lstrip("/").partition("/")
-        return self._packaged(name, inside)
+        paths = (os.path.join(root, inside) for root in self._folders(name))
+        return next((path for path in paths if exists(path)), None)
 
     def package(self, name: str) -> str | None:
         """The folder of a package, if it exists."""
         return next(iter(self._folders(name)), None) if name else None
-
-    def _file(self, path: str) -> str | None:
-        full = os.path.join(self._folder, path) if self._folder is not None else path
-        return full if os.path.isabs(full) and os.path.isfile(full) else None
-
-    def _packaged(self, name: str, inside: str) -> str | None:
-        paths = (os.path.join(root, inside) for root in self._folders(name))
-        return next((path for path in paths if os.path.isfile(path)), None)
 
     def _folders(self, name: str) -> list[str]:
         if name not in self._packages:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lxml import etree
 
+from ..resources import SEARCHED, Resources
 from ..xml import children, parse, tag_of
 from .source import Element, SdfFile, content, version_of
 
 MOST = 200  # included files of one robot; a bomb of includes would have more
-FOLDERS = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 SCHEMES = ("model://", "package://")
 IN_INCLUDE = {"uri", "name", "pose", "static", "placement_frame"}
 
@@ -54,30 +52,8 @@ def included(source: SdfFile, element: Element, includes: Includes) -> tuple[Sdf
 
 def locate(source: SdfFile, uri: str) -> Path | None:
     """The local file or folder a URI names, or None: never an address in a network."""
-    scheme = next((scheme for scheme in SCHEMES if uri.startswith(scheme)), "")
-    if scheme:
-        folders, name = list(_folders(source)), uri.removeprefix(scheme)
-    elif "://" in uri and not uri.startswith("file://"):
-        return None
-    else:
-        name = uri.removeprefix("file://")
-        folders = [] if source.folder is None and not os.path.isabs(name) else [source.folder or Path("/")]
-    for folder in folders:
-        try:
-            path = (folder / name).resolve()
-            if path.exists():
-                return path
-        except (OSError, ValueError, RuntimeError):  # a name no file can have
-            return None
-    return None
-
-
-def _folders(source: SdfFile) -> Iterator[Path]:
-    """Where model:// is looked for: beside the file, beside its folder, then where the simulator's variables say."""
-    if source.folder is not None:
-        yield from (source.folder, *list(source.folder.parents)[:3])
-    for variable in FOLDERS:
-        yield from (Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part)
+    found = Resources(source.folder).find(uri, folders=True)
+    return None if found is None else Path(found).resolve()
 
 
 def _not_found(source: SdfFile, uri: str) -> str:
@@ -85,7 +61,7 @@ def _not_found(source: SdfFile, uri: str) -> str:
         return f"'{uri}' is on the network, and nothing is downloaded; download the model and give its path"
     if source.folder is None and not uri.startswith(SCHEMES):
         return f"'{uri}' is relative to a file, and this is text; load it from a file"
-    known = f"beside the file, in the three folders above it, or in {', '.join(FOLDERS)}"
+    known = f"beside the file, in a folder above it, or in {', '.join(variable for variable, _ in SEARCHED)}"
     return f"'{uri}' does not exist; put it {known}" if uri.startswith(SCHEMES) else f"'{uri}' does not exist; check it"
 
 
