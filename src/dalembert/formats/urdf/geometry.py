@@ -1,4 +1,4 @@
-"""URDF <visual> and <collision>: shapes, placements and colours of a link, kept for viewers and mass properties.
+"""URDF links: inertia, <visual> and <collision>, with shapes, placements and colours for viewers and contact.
 
 URDF 1.0 has no capsules: a cylinder with a ball of its radius at each end is read as one.
 """
@@ -13,11 +13,14 @@ import numpy as np
 
 from dalembert.model import Surface
 from dalembert.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
+from dalembert.spatial import Inertia, Pose
 
+from ..diagnosis import report_inertia
 from ..ledger import Ledger
 from ..resources import Resources
+from ..robot import FileLink
 from ..xml import Document, children, tag_of
-from .elements import CAPSULES, Element, origin, report_unknown, single, version_of
+from .elements import ANYTHING, CAPSULES, Element, origin, report_unknown, single, version_of
 from .extras import CONTACT
 
 ROLES = {"visual", "collision"}
@@ -204,3 +207,45 @@ def _capsule(pieces: Sequence[Geometry]) -> Geometry | None:
     if misplaced > CENTRED * (radius + length):
         return None
     return Geometry(Capsule(radius, length), tube.placement, tube.role, tube.color, tube.name, tube.surface)
+
+
+ATTRIBUTES = {"name"}
+# Words a simulator might use for physics that dynamics would need, and that plain URDF links do not have.
+MOMENTS = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"}
+PHYSICAL = {"mass", "inertia", "origin", "gravity", "damping", "velocity_decay", "kinematic"}
+
+
+def read_link(document: Document, element: Element, shapes: GeometryReader, ledger: Ledger) -> FileLink:
+    """Read one <link>: without <inertial> its inertia is zero."""
+    name, where, still = document.text(element, "name"), document.where(element), Pose.identity()
+    report_unknown(document, element, ledger, tags={"inertial"} | ROLES, attributes=ATTRIBUTES, physical=PHYSICAL)
+    geometry = shapes.read(element)
+    inertial = single(document, element, "inertial", ledger)
+    if inertial is None:
+        return FileLink(name, Inertia.zero(), where, still, geometry, stated=False)
+    at_com, X = _inertia(document, inertial, ledger)
+    report_inertia(ledger, where, name, at_com)
+    return FileLink(name, at_com.transform(X), where, still, geometry)
+
+
+def _inertia(document: Document, inertial: Element, ledger: Ledger) -> tuple[Inertia, Pose]:
+    """<inertial>: the inertia about the centre of mass in the axes of <origin>, and X_LC, where that is in the link."""
+    report_unknown(
+        document, inertial, ledger, tags={"origin", "mass", "inertia"}, attributes=set(), physical={"com", "density"}
+    )
+    mass_element = single(document, inertial, "mass", ledger)
+    tensor = single(document, inertial, "inertia", ledger)
+    if mass_element is None:
+        raise document.error(inertial, 'has no <mass>; add <mass value="…"/> in kg, or remove <inertial>')
+    if tensor is None:
+        raise document.error(
+            inertial, 'has no <inertia>; add <inertia ixx="…" ixy="…" ixz="…" iyy="…" iyz="…" izz="…"/> (0 for a point)'
+        )
+    for part, known in ((mass_element, {"value"}), (tensor, MOMENTS)):
+        report_unknown(document, part, ledger, tags=set(), attributes=known, physical=ANYTHING)
+    for missing in [product for product in ("ixy", "ixz", "iyz") if tensor.get(product) is None]:
+        ledger.warning(document.where(tensor), f"product of inertia '{missing}' is missing", "taken as 0")
+    xx, yy, zz = (document.number(tensor, moment) for moment in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (document.number(tensor, product, 0.0) for product in ("ixy", "ixz", "iyz"))
+    I_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Inertia(document.number(mass_element, "value"), np.zeros(3), I_com), origin(document, inertial, ledger)

@@ -10,8 +10,7 @@ from dalembert.errors import unknown
 from ..ledger import Ledger
 from ..robot import FileJoint, FileMimic
 from ..xml import LARGEST, Document, children, tag_of
-from .elements import ANYTHING, FURTHER_LIMITS, Element, origin, report_unknown, single, version_of
-from .extension import read_effects
+from .elements import ANYTHING, FURTHER_LIMITS, Element, origin, read_effects, report_unknown, single, version_of
 
 # URDF type -> joint kind of the model, and whether it has one coordinate (so that limits and dynamics have a meaning).
 KINDS = {

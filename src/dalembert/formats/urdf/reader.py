@@ -23,12 +23,10 @@ from ..ledger import Finding, Ledger
 from ..robot import FileJoint, FileLink, FileRobot, check_options, settled
 from ..tree import LinkTree, only_tree
 from ..xml import Document, children, parse, tag_of
-from .elements import Element, check_version, extension
-from .extension import ROBOT, RobotExtension, read_stated
+from .elements import ROBOT, Element, RobotExtension, check_version, extension, read_stated
 from .extras import read_extras
-from .geometry import GeometryReader, report_materials
+from .geometry import GeometryReader, read_link, report_materials
 from .joints import read_joint
-from .links import read_link
 from .loops import add_loops, place_of
 from .motors import with_motors
 from .semantics import Wanted, add_semantics, find_semantics, with_passive

@@ -13,8 +13,7 @@ from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
 from ..robot import FileJoint, FileMimic
-from .drives import UsdDrive, effects, read_drives
-from .freedoms import FREEDOMS, UsdFreedom, read_freedoms
+from .drives import FREEDOMS, UsdDrive, UsdFreedom, effects, read_drives, read_freedoms
 from .links import UsdLink
 from .source import UsdSource
 

@@ -13,7 +13,7 @@ from dalembert.spatial import Inertia, Pose
 
 from ..diagnosis import report_inertia
 from ..robot import FileLink, FileShape
-from ..sdf.shapes import scaled
+from ..sdf.links import scaled
 from .source import UsdSource
 
 WATER = 1000.0  # [kg/m³] UsdPhysics' default density

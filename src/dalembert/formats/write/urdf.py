@@ -16,7 +16,7 @@ from dalembert.model.joints.joint import LIMITS
 from dalembert.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
-from ..urdf.extension import MANY
+from ..urdf.elements import MANY
 from .layout import Item, UniqueNames, contents, further_limits, spread
 from .losses import Losses
 from .shapes import Package, stated_scale, without_capsules, written

@@ -11,8 +11,7 @@ from dalembert.model import Actuator, Body, Closure, Joint, JointEquation
 from dalembert.model.joints import Free, Step
 from dalembert.spatial import Pose
 
-from ..usd.drives import ALWAYS, OWN
-from ..usd.freedoms import FREEDOMS
+from ..usd.drives import ALWAYS, FREEDOMS, OWN
 from .layout import UniqueNames, spread
 
 if TYPE_CHECKING:
