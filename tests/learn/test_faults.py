@@ -141,7 +141,7 @@ def test_bad_parts(make, words):
         ({"autoreset": "sometimes"}, "autoreset"),
         ({"arrays": "cupy"}, "arrays"),
         ({"device": "cuda"}, "device is 'cuda'"),
-        ({"arrays": "torch", "device": "cuda:0"}, "processor"),
+        ({"arrays": "torch", "device": "mps"}, "expected 'cpu', or 'cuda' with arrays='torch'"),
         ({"threads": 0}, "threads"),
         ({"dtype": "int32"}, "dtype"),
         ({"unsound": "ignore"}, "unsound"),

@@ -171,8 +171,9 @@ class Environment:
         Random numbers of environment k depend on seed and first + k alone. autoreset: "next_step": an environment that
         is done begins anew in the next step, whose action is ignored; "same_step": at once, the last observation is in
         info["final_obs"]; "disabled": by reset(options={"reset_mask": mask}). arrays: "numpy", "torch" or "jax", in
-        which observations and rewards come, on the processor. threads: at most; default all processors. dtype: of
-        observations, default float64 of NumPy, float32 of the others. unsound: an action or a state that is no number
+        which observations and rewards come. device: "cuda" with arrays="torch" steps on the card, in float64. threads:
+        at most; default all processors. dtype: of observations, default float64 of NumPy, float32 of the others.
+        unsound: an action or a state that is no number
         raises an error that names the environment and the step ("raise"), or ends its episode ("terminate").
         """
         from .vector import vector

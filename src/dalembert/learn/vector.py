@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dalembert.errors import DalembertError, is_number, whole_number
 from dalembert.study.distributions.stream import PRIME, words
 
 from .arrays import Arrays
+from .card import CardCall, leaned
 from .observing import GROUP
 from .spaces import action_space, gymnasium, observation_space
 from .stepping import AUTORESETS, DISABLED, FLAGS, NEXT_STEP, SAME_STEP, Stepping
@@ -85,18 +86,21 @@ class Vector:
         n, size, action = self.num_envs, stepping.layout.width, stepping.drive.size
         shapes, begun = stepping.shapes(self.autoreset), stepping.shapes(None)
         sizes = {"action": action, "x": size}
-        step = Program("environment", None, sizes, shapes, lambda: stepping.step(self.autoreset))
+        zeros, on_card = self.arrays.zeros, self.arrays.on_card
+        of_step = partial(leaned, stepping) if on_card else stepping.step
+        step = Program("environment", None, sizes, shapes, lambda: of_step(self.autoreset))
         reset = Program("environment reset", None, {"x": size, "mask": 1}, begun, stepping.reset)
-        self._memories = [np.zeros((n, size)) for _ in range(2)]
+        self._memories = [zeros(n, size) for _ in range(2)]
         self._views = [self._layout.named(memory) for memory in self._memories]
-        self._action, self._mask = np.zeros((n, action)), np.zeros((n, 1))
-        self._results = {name: np.zeros((n, *shape)) for name, shape in shapes.items() if name != "x"}
-        self._begun = {name: np.zeros((n, *shape)) for name, shape in begun.items()}
+        self._action, self._mask = zeros(n, action), zeros(n, 1)
+        self._results = {name: zeros(n, *shape) for name, shape in shapes.items() if name != "x"}
+        self._begun = {name: zeros(n, *shape) for name, shape in begun.items()}
         self._steps, self._resets = [], []
         for k in range(2):
             here, there = self._memories[k], self._memories[1 - k]
-            self._steps.append(step.bound({"action": self._action, "x": here}, {"x": there, **self._results}))
-            self._resets.append(reset.bound({"x": here, "mask": self._mask}, self._begun))
+            bound = CardCall if on_card else Program.bound
+            self._steps.append(bound(step, {"action": self._action, "x": here}, {"x": there, **self._results}))
+            self._resets.append(bound(reset, {"x": here, "mask": self._mask}, self._begun))
         self._now = 0
 
     @property
@@ -114,11 +118,11 @@ class Vector:
     @property
     def steps_done(self) -> np.ndarray:
         """Control steps (n,) that each environment has done in its episode; may be set, to spread time limits."""
-        return self._part("steps")[:, 0].copy()
+        return self.arrays.facts(self._part("steps")[:, 0].copy())
 
     @steps_done.setter
     def steps_done(self, steps: Any) -> None:
-        self._part("steps")[:, 0] = np.floor(np.asarray(steps, float))
+        self._part("steps")[:, 0] = self.arrays.memory.floor(self.arrays.memory.asarray(steps, float))
 
     def _seeded(self, seed: Any) -> None:
         """Episodes begin from the first one of a seed, or of one seed for each environment."""
@@ -127,10 +131,11 @@ class Vector:
                 raise DalembertError(f"reset: seed has {len(seed)} numbers, expected {self.num_envs}")
             for k, each in enumerate(seed):
                 if each is not None:
-                    self._part("seed")[k], self._part("number")[k], self._part("episode")[k] = _key(each), 0.0, -1.0
+                    self._part("seed")[k], self._part("number")[k] = self.arrays.memory.array(_key(each)), 0.0
+                    self._part("episode")[k] = -1.0
             return
-        self._part("seed")[:] = _key(seed)
-        self._part("number")[:, 0] = self.first + np.arange(self.num_envs)
+        self._part("seed")[:] = self.arrays.memory.array(_key(seed))
+        self._part("number")[:, 0] = self.first + self.arrays.memory.arange(self.num_envs)
         self._part("episode")[:] = -1.0
 
     # ---- Gymnasium's methods
@@ -140,6 +145,10 @@ class Vector:
 
         seed: from the first episode of that seed, or of a list of seeds; None: the next episode of each.
         """
+        with self.arrays.active():
+            return self._reset(seed, options)
+
+    def _reset(self, seed: Any, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         mask = self._reset_mask(options)
         if seed is not None:
             before = self._x.copy()
@@ -151,7 +160,7 @@ class Vector:
         self._x[:] = begun["x"]
         if not self._ready:
             self._last: dict[str, Any] = {
-                g: np.zeros((self.num_envs, k)) for g, k in self.environment.observing.sizes.items()
+                g: self.arrays.zeros(self.num_envs, k) for g, k in self.environment.observing.sizes.items()
             }
         for group, last in self._last.items():
             last[mask] = begun[f"obs {group}"][mask]
@@ -162,6 +171,10 @@ class Vector:
         """Observations, rewards (n,), terminated (n,), truncated (n,), info after a control step of all."""
         if not self._ready:
             raise DalembertError("step: the environments have not begun: call reset() first")
+        with self.arrays.active():
+            return self._step(actions)
+
+    def _step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         self._take(actions)
         over = self._part("over")[:, 0] > 0.5
         if self.autoreset == DISABLED and over.any():
@@ -172,6 +185,8 @@ class Vector:
         self._steps[self._now].on_threads(self.threads)
         flags = self._results["flags"].astype(bool)
         if flags[:, FLAGS.index("crowded")].any():
+            if self.arrays.on_card:
+                raise DalembertError("step: more contacts touch than there is room for: take device='cpu' for these")
             return self._with_more_room(actions)
         if self.unsound == "raise" and flags[:, FLAGS.index("diverged")].any():
             k = int(np.argmax(flags[:, FLAGS.index("diverged")]))
@@ -201,8 +216,8 @@ class Vector:
             k, j = (int(i) for i in np.argwhere(~np.isfinite(self._action))[0])
             raise DalembertError(
                 f"step: the action of environment {k} in control step {int(self._part('steps')[k, 0]) + 1} of its "
-                f"episode is {self._action[k, j]:g} for {self.environment.joints[j]!r}: unsound='terminate' ends "
-                "its episode and goes on with the others"
+                f"episode is {float(self._action[k, j]):g} for {self.environment.joints[j]!r}: unsound='terminate' "
+                "ends its episode and goes on with the others"
             )
 
     def _info(self, flags: np.ndarray, done: np.ndarray) -> dict[str, Any]:
@@ -223,11 +238,11 @@ class Vector:
                 "length": np.where(done, info["length"], 0),
             }
             info["_final_info"] = done.copy()
-        return info
+        return self.arrays.facts(info)
 
     def _given(self, groups: dict[str, np.ndarray]) -> Any:
         """Observations as fresh arrays: one, or a dict by group."""
-        given = {group: self.arrays.given(x.astype(self.arrays.dtype)) for group, x in groups.items()}
+        given = {group: self.arrays.given(x.astype(self.arrays.dtype, order="C")) for group, x in groups.items()}
         return given[GROUP] if self.environment.observing.flat else given
 
     def _rows(self, groups: dict[str, np.ndarray], chosen: np.ndarray) -> np.ndarray:
@@ -241,7 +256,7 @@ class Vector:
     def _reset_mask(self, options: dict[str, Any] | None) -> np.ndarray:
         mask = (options or {}).get("reset_mask")
         if mask is None:
-            return np.ones(self.num_envs, bool)
+            return self.arrays.memory.ones(self.num_envs, bool)
         mask = self.arrays.taken(mask)
         if mask.shape != (self.num_envs,) or mask.dtype != bool:
             raise DalembertError(
@@ -276,7 +291,8 @@ class Vector:
     def state(self) -> dict[str, np.ndarray]:
         """All that the environments keep, by name, each (n, size): copies, from which `set_state` goes on."""
         parts = {name: x.copy() for name, x in self._layout.named(self._x).items()}
-        return parts | ({f"last {group}": x.copy() for group, x in self._last.items()} if self._ready else {})
+        last = {f"last {group}": x.copy() for group, x in self._last.items()} if self._ready else {}
+        return self.arrays.facts(parts | last)
 
     def set_state(self, x: dict[str, np.ndarray]) -> None:
         """Go on from a `state`: of these environments, or others with the same settings and number."""
@@ -288,8 +304,9 @@ class Vector:
             if np.shape(x[name]) != shape:
                 raise DalembertError(f"set_state: {name!r} has shape {np.shape(x[name])}, expected {shape}")
         for name in self._layout.sizes:
-            self._part(name)[:] = x[name]
-        self._last = {g: np.array(x[f"last {g}"], float) for g in self.environment.observing.sizes}
+            self._part(name)[:] = self.arrays.taken(x[name])
+        taken, copied = self.arrays.taken, self.arrays.memory.array
+        self._last = {g: copied(taken(x[f"last {g}"]), float) for g in self.environment.observing.sizes}
         self._ready = True
 
     @property
@@ -306,11 +323,13 @@ class Vector:
         for name, size in sizes.items():
             views[name] = self._part("command")[:, begin : begin + size]
             begin += size
-        return views
+        return self.arrays.facts(views)
 
     def looked(self) -> dict[str, np.ndarray]:
         """Observations by group right after a reset, of the memory as it is now: after a change of `commands`."""
         parts = self._layout.named(self._x)
+        if self.arrays.on_card:
+            parts = {name: x.get() for name, x in parts.items()}
         rows = [self._stepping.looked({name: x[k] for name, x in parts.items()}) for k in range(self.num_envs)]
         return {group: np.array([row[group] for row in rows]) for group in self._last}
 

@@ -24,7 +24,7 @@ from .registry import SLOW, status_of, with_rows
 if TYPE_CHECKING:
     from .program import Program
 
-__all__ = ["Array", "Constants", "CudaKernel", "DeviceProgram", "LaunchPlan", "emit", "known", "part", "run"]
+__all__ = ["Array", "Constants", "CudaKernel", "DeviceProgram", "LaunchPlan", "cupy", "emit", "known", "part", "run"]
 
 LONG = 30  # numbers of a result above which the batch comes last in memory: rows that long are slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
