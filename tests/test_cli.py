@@ -357,6 +357,7 @@ def test_report_is_one_offline_page(tmp_path, capsys):
     assert str(file) in capsys.readouterr().out
     page = file.read_text("utf-8")
     assert "shoulder_lift_joint" in page and "<svg" in page and "srcdoc=" in page
+    assert 'src="data:image/png;base64,iVBOR' in page
     body = re.sub(r'srcdoc="[^"]*"', "", page)
     assert not re.search(r'(src|href)="https?:', body)
 

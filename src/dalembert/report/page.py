@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import platform
 import shlex
@@ -18,6 +19,7 @@ from dalembert.files import write_text
 from dalembert.logs import Trajectory
 from dalembert.mechanism import MechanismRobot
 from dalembert.model import tips
+from dalembert.pictures.files import png
 from dalembert.robot import Robot
 from dalembert.sim.run.run import Run
 from dalembert.sizing import efforts, size, standard_motion
@@ -121,6 +123,7 @@ def _content(
         "contact_curves": safe(figures.contact_curves(run)),
         "support": safe(figures.support(run)),
         "scene": _scene(robot, motion, run) if scene else None,
+        "picture": _picture(robot, motion, run),
         "fingerprint": robot.model.fingerprint,
         "command": command,
         "machine": platform.processor() or platform.machine(),
@@ -171,6 +174,12 @@ def _contact_rows(contacts: Any) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _picture(robot: Robot, motion: Trajectory, run: Run | None) -> str:
+    """The robot as the motion begins, or in the middle of a run with its contact forces: a PNG in base64."""
+    drawn = robot.render(motion.q[0]) if run is None else run.render(0.5 * float(run.t[0] + run.t[-1]))
+    return base64.b64encode(png(drawn)).decode()
 
 
 def _scene(robot: Robot, motion: Trajectory, run: Run | None) -> str:
