@@ -19,7 +19,7 @@ def swinging() -> Mechanism:
     return chain(2)
 
 
-@pytest.mark.parametrize("coordinates", ["tree", "free"])
+@pytest.mark.parametrize("coordinates", ["tree", pytest.param("free", marks=pytest.mark.long)])
 def test_a_bar_that_breaks_off_flies_on(coordinates: str) -> None:
     result = swinging().simulate(0.6, changes=[Change("break", "j1", at=0.3)], coordinates=coordinates, **OPTIONS)
     assert [x.label for x in result.happened] == ["break j1"]

@@ -86,7 +86,7 @@ def test_a_stiff_spring_does_not_chatter(arm) -> None:
     assert run.t[-1] == 0.05
 
 
-@pytest.mark.parametrize("called", [True, False])
+@pytest.mark.parametrize("called", [pytest.param(True, marks=pytest.mark.long), False])
 def test_a_sign_of_the_speed_beside_dry_friction_is_named(called) -> None:
     robot = load("panda")
 

@@ -45,7 +45,9 @@ def tied() -> tuple:
     return robot, q, v, exact
 
 
-@pytest.mark.parametrize("integrator", IMPLICIT)
+@pytest.mark.parametrize(
+    "integrator", ["implicit-midpoint", "implicit-velocity", pytest.param("variational", marks=pytest.mark.long)]
+)
 def test_measured_order_in_a_loop_with_ball_and_free_joints(tied, integrator: str) -> None:
     robot, q, v, exact = tied
     errors = []
@@ -102,7 +104,7 @@ def test_a_joint_leaves_its_stop_when_it_is_pulled(integrator: str) -> None:
     assert run.q[-1, 0] == pytest.approx(4.0 / 6.0 * 0.5**3, abs=near)
 
 
-@pytest.mark.parametrize("restitution", [0.5, 0.0])
+@pytest.mark.parametrize("restitution", [0.5, pytest.param(0.0, marks=pytest.mark.long)])
 def test_stops_within_a_loop_are_met_alike(restitution: float) -> None:
     """The impulse goes through the loop: all speeds turn round together, and at restitution 0 all of it rests."""
     robot = four_bar()

@@ -39,7 +39,7 @@ def test_measured_order(flying, integrator: str) -> None:
     assert abs(measured - INTEGRATORS[integrator].order) < 0.1
 
 
-@pytest.mark.parametrize("integrator", ["implicit-midpoint", "variational"])
+@pytest.mark.parametrize("integrator", ["implicit-midpoint", pytest.param("variational", marks=pytest.mark.long)])
 def test_order_with_rotors_dampers_and_springs(integrator: str) -> None:
     """Also where a ball joint's rotors differ from axis to axis, whose momentum does not turn with the joint."""
     model = random_model(3, n_bodies=2, kinds=("ball", "revolute"), base="free")
@@ -64,7 +64,9 @@ def test_quaternions_stay_of_unit_length(flying) -> None:
             np.testing.assert_allclose(lengths, 1.0, atol=PRODUCT)
 
 
-@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson", "rodas"])
+@pytest.mark.parametrize(
+    "integrator", ["rk45", "rodas", *(pytest.param(x, marks=pytest.mark.long) for x in ("rk23", "rk8", "merson"))]
+)
 def test_error_follows_the_tolerance(flying, integrator: str) -> None:
     robot, q, v, q_end, v_end = flying
     errors = []

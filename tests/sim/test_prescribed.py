@@ -69,7 +69,8 @@ def test_a_free_body_follows_place_and_rotation(integrator: str) -> None:
     np.testing.assert_allclose(run.q[-1, :7], [0.1, 0, 0, 1, 0, 0, 0], atol=COMPUTED)
 
 
-def test_a_plate_carries_a_box_by_friction() -> None:
+@pytest.mark.parametrize("model", ["compliant", pytest.param("rigid", marks=pytest.mark.long)])
+def test_a_plate_carries_a_box_by_friction(model: str) -> None:
     builder = ModelBuilder("conveyor")
     builder.add_body("base", parent="world")
     one = {"mass": 1.0, "inertia": 0.01 * np.eye(3)}
@@ -81,8 +82,8 @@ def test_a_plate_carries_a_box_by_friction() -> None:
     q, place = robot.neutral(), robot.model.joint("box").q.start
     q[place + 2] = 0.15
     belt = elements.Prescribed("plate", lambda t: 0.05 * (1.0 - math.cos(2.0 * t)))
-    contact = Contact(pairs=[("plate", "box")], friction=0.9)
-    run = robot.simulate(q, np.zeros(robot.nv), 1.0, elements=[belt], contact=contact, step=2e-3)
+    contact = Contact(pairs=[("plate", "box")], friction=0.9, model=model)
+    run = robot.simulate(q, np.zeros(robot.nv), 1.0, elements=[belt], contact=contact, step=1e-3)
     moved = 0.05 * (1.0 - np.cos(2.0 * run.t[-1]))
     assert abs(run.q[-1, 0] - moved) < INTEGRATED and abs(run.q[-1, place] - moved) < SLIPPED
 

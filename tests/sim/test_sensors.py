@@ -101,7 +101,7 @@ def test_contact_of_mujocos_model_equals_mujocos():
     assert run.sensors["sole"].max() > 20 and run.sensors["roof"].max() == 0.0 and run.sensors["most"].max() == 3.0
 
 
-@pytest.mark.parametrize("model", ["rigid", "compliant", "mujoco"])
+@pytest.mark.parametrize("model", ["rigid", "mujoco", pytest.param("compliant", marks=pytest.mark.long)])
 def test_at_rest_an_accelerometer_reads_gravity_and_touch_the_weight(model):
     robot = robot_of(BOX.format(""))
     contact = Contact(model=model, pairs="file") if model == "mujoco" else Contact(model=model, ground=0.0)
