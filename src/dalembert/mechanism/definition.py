@@ -23,14 +23,8 @@ from .robot import MechanismRobot
 from .sensors import SENSORS, Sensor
 from .wheels import Wheel, check_rolling
 
-ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
-AXIAL = (
-    "revolute",
-    "prismatic",
-    "cylindrical",
-    "screw",
-)  # joints at which motors and springs act, on their angle or shift
+AXIAL = ("revolute", "prismatic", "cylindrical", "screw")  # at which motors and springs act, on their angle or shift
 
 
 class Mechanism(Drawing):

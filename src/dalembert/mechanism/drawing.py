@@ -37,7 +37,6 @@ from .parts import (
 )
 
 ORIGIN = (0.0, 0.0, 0.0)
-COORDINATES = ("tree", "free")
 SQUARE = 1e-9  # cosine of the angle between axes that are at right angles
 VALUES = ("lower", "upper", "friction", "armature", *LIMITS)
 

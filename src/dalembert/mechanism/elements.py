@@ -11,11 +11,11 @@ import numpy as np
 from dalembert.dynamics.algorithms import Load, body_loads, frame_pose, velocity
 from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
-from dalembert.math import atan2, cos, maximum, minimum, sin, sqrt, where
+from dalembert.math import atan2, cos, maximum, minimum, sin, where
 from dalembert.model import Model
 from dalembert.model.closures import across
 from dalembert.sim.elements.base import Action, Element, Situation, above_zero, positive
-from dalembert.sim.elements.couplings import PointSpring, opposite_wrenches, relative_motion
+from dalembert.sim.elements.couplings import AT_ORIGIN, PointSpring, line_between, opposite_wrenches, relative_motion
 from dalembert.spatial import Pose
 from dalembert.typing import Array
 
@@ -185,15 +185,8 @@ class LineForce(NamedElement):
 
     def measured(self, s: Situation) -> tuple[Any, Any, Array]:
         """Length, its rate, direction (3,) from `frame` to `other` in the world."""
-        ends = [s.model.frame(name) for name in (self.frame, self.other)]
-        p, p2 = (frame_pose(s.model, s.q, frame).p for frame in ends)
-        v, v2 = (velocity(s.model, s.q, s.v, frame, NOTHING)[3:] for frame in ends)
-        d = p2 - p
-        square = d @ d
-        apart = square > 0.0
-        length = where(apart, sqrt(where(apart, square, 1.0)), 0.0)
-        direction = d / where(apart, length, 1.0)
-        return length, direction @ (v2 - v), direction
+        length, direction, rate = line_between(s, (self.frame, AT_ORIGIN), (self.other, AT_ORIGIN))
+        return length, rate, direction
 
     def push(self, s: Situation, length: Any, rate: Any) -> Any:
         """The force that drives the ends apart."""

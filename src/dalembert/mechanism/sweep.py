@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.dynamics import algorithms
+from dalembert.dynamics.algorithms.closing import closed_near
 from dalembert.errors import DalembertError
 from dalembert.math.tolerances import CLOSED
 from dalembert.model import Model
@@ -16,7 +17,6 @@ from dalembert.notebook import figure
 from dalembert.robot import Robot
 from dalembert.typing import Array
 
-ITERATIONS = 30
 SHORTEST = 1e-6  # share of the distance between two values below which a step is not halved again
 SINGULAR = 1e-3  # beside the largest, a singular value this small: branches may meet
 FAR = 0.5  # a correction this large beside the step before it means another branch
@@ -231,17 +231,8 @@ class _Branch:
         return position
 
     def _corrected(self, q: Array) -> Array | None:
-        still = np.zeros(self.model.nv)
-        for _ in range(ITERATIONS):
-            rows = algorithms.constraints(self.model, q, still)
-            if np.max(np.abs(rows.residual)) <= CLOSED:
-                return q
-            change = np.zeros(self.model.nv)
-            change[self.others] = np.linalg.lstsq(rows.J[:, self.others], -rows.residual, rcond=1e-9)[0]
-            if not np.all(np.isfinite(change)) or np.max(np.abs(change)) > 1.0:
-                return None
-            q = algorithms.integrate(self.model, q, change)
-        return None
+        reached, gap = closed_near(self.model, q, self.others)
+        return reached if gap <= CLOSED else None
 
     def slopes(self, q: Array) -> tuple[Array, Array, float]:
         """dq/dx and d²q/dx² (nv,), and the least singular value that counts beside the largest one.

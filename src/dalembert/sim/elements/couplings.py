@@ -55,15 +55,7 @@ class PointSpring(Element):
         return model
 
     def _geometry(self, s: Situation) -> tuple[Any, Array, Any]:
-        """Length, direction (3,) from the other point to this one, rate of the length."""
-        p, v = _moving(s, self.frame, self.point)
-        p0, v0 = _moving(s, self.other, self.other_point)
-        d = p - p0
-        square = d @ d
-        apart = square > 0.0  # of points that coincide the direction is any, and the force of a stretched spring 0
-        size = where(apart, sqrt(where(apart, square, 1.0)), 0.0)
-        direction = d / where(apart, size, 1.0)
-        return size, direction, direction @ (v - v0)
+        return line_between(s, (self.other, self.other_point), (self.frame, self.point))
 
     def act(self, s: Situation) -> Action:
         size, direction, rate = self._geometry(s)
@@ -101,6 +93,17 @@ class PointDamper(Element):
 
     def act(self, s: Situation) -> Action:
         return self._spring().act(s)
+
+
+def line_between(s: Situation, a: tuple[str, Point], b: tuple[str, Point]) -> tuple[Any, Array, Any]:
+    """Length, direction (3,) from a point of frame a to one of b in the world, and rate of the length."""
+    (p0, v0), (p, v) = _moving(s, *a), _moving(s, *b)
+    d = p - p0
+    square = d @ d
+    apart = square > 0.0  # of points that coincide the direction is any, and the force of a stretched spring 0
+    size = where(apart, sqrt(where(apart, square, 1.0)), 0.0)
+    direction = d / where(apart, size, 1.0)
+    return size, direction, direction @ (v - v0)
 
 
 def _moving(s: Situation, name: str, point: Point) -> tuple[Array, Array]:

@@ -113,6 +113,8 @@ def chosen(integrator: str | Integrator, known: Mapping[str, Integrator], where:
 
 
 ANY_STEP = float(np.inf)
+SYMMETRIC: dict[str, Any] = {"stable": (ANY_STEP, ANY_STEP), "bounded_energy": True, "single_precision": False}
+SYMMETRIC["holds_control"] = True
 
 INTEGRATORS: dict[str, Integrator] = {
     integrator.name: integrator
@@ -147,24 +149,8 @@ INTEGRATORS: dict[str, Integrator] = {
         Integrator("rk45", 5, RK45, stable=(0.99, 3.31)),
         Integrator("rk8", 8, RK8, stable=(1.5, 5.0)),
         Integrator("rodas", 4, RODAS, stable=(ANY_STEP, ANY_STEP)),
-        Integrator(
-            "implicit-midpoint",
-            2,
-            residual=midpoint,
-            stable=(ANY_STEP, ANY_STEP),
-            bounded_energy=True,
-            single_precision=False,
-            holds_control=True,
-        ),
-        Integrator(
-            "variational",
-            2,
-            residual=variational,
-            stable=(ANY_STEP, ANY_STEP),
-            bounded_energy=True,
-            single_precision=False,
-            holds_control=True,
-        ),
+        Integrator("implicit-midpoint", 2, residual=midpoint, **SYMMETRIC),
+        Integrator("variational", 2, residual=variational, **SYMMETRIC),
     )
 }
 

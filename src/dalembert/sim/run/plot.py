@@ -49,9 +49,7 @@ def style(k: int) -> dict[str, str]:
 
 def labels(run: Run, name: str) -> list[str]:
     """Labels of the columns of "q", "v" or "tau"; see `names`."""
-    units = run.coordinate_units if name == "q" else run.freedom_units
-    columns = run.coordinates if name == "q" else run.freedoms
-    return _labels(name, columns, units, _turning(run.coordinates, run.coordinate_units))
+    return _labels(name, run.coordinates, run.coordinate_units, run.freedoms, run.freedom_units)
 
 
 def names(model: Model, name: str) -> list[str]:
@@ -59,17 +57,15 @@ def names(model: Model, name: str) -> list[str]:
 
     "base[3]" becomes "base qw", and of v "base[0]" becomes "base ωx".
     """
-    units = model.coordinate_units if name == "q" else model.freedom_units
-    columns = model.coordinate_names if name == "q" else model.freedom_names
-    return _labels(name, columns, units, _turning(model.coordinate_names, model.coordinate_units))
+    coordinates, freedoms = model.coordinate_names, model.freedom_names
+    return _labels(name, coordinates, model.coordinate_units, freedoms, model.freedom_units)
 
 
-def _turning(coordinates: Sequence[str], units: Sequence[str]) -> set[str]:
-    """Joints with a quaternion."""
-    return {_joint(n)[0] for n, unit in zip(coordinates, units, strict=False) if unit == ""}
-
-
-def _labels(name: str, columns: Sequence[str], units: Sequence[str], turning: set[str]) -> list[str]:
+def _labels(
+    name: str, coordinates: Sequence[str], units: Sequence[str], freedoms: Sequence[str], rates: Sequence[str]
+) -> list[str]:
+    turning = {_joint(n)[0] for n, unit in zip(coordinates, units, strict=False) if unit == ""}  # with a quaternion
+    columns, units = (coordinates, units) if name == "q" else (freedoms, rates)
     sizes = Counter(_joint(n)[0] for n in columns)
     texts = []
     for text, unit in zip(columns, units or [""] * len(columns), strict=True):
