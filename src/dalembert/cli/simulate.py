@@ -148,7 +148,7 @@ def _print(run: Run, written: dict[str, Path | None]) -> None:
     if run.contacts is not None:
         pushing = run.contacts.normal_force[-1]
         points, touching = counted(len(pushing), "point"), int(np.count_nonzero(pushing > 0.0))
-        screen.print(f"  contact: {points} may touch; at the end {touching} do, and carry {pushing.sum():.4g} N")
+        screen.print(f"  contact: {touching} of {points} in touch at the end, {pushing.sum():.4g} N in all")
     if np.max(np.abs(run.v), initial=0.0) < STILL:
         screen.print("  nothing moved: the robot is in equilibrium where it started; --q and --v start it elsewhere")
     for name, path in written.items():
