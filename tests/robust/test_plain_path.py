@@ -111,12 +111,14 @@ def test_there_is_a_fast_call_here():
     assert fastcall.missing() == ("" if os.environ.get("DALEMBERT_FASTCALL", "on") == "on" else fastcall.SWITCHED_OFF)
 
 
-@pytest.mark.parametrize("where", [16, 32, 40])
-def test_items_of_a_tuple_that_lie_elsewhere(where, monkeypatch):
+@pytest.mark.parametrize("where", [16, 24, 32, 40])
+@pytest.mark.parametrize("sequence", [tuple, list])
+def test_items_that_lie_elsewhere(sequence, where, monkeypatch):
     assert fastcall._layout_is_known()
-    if where != tuple.__basicsize__:
-        monkeypatch.setattr(tables, "TUPLE_ITEMS", where)
-        assert not fastcall._layout_is_known()
+    name = f"{sequence.__name__.upper()}_ITEMS"
+    known = where == getattr(tables, name)
+    monkeypatch.setattr(tables, name, where)
+    assert fastcall._layout_is_known() == known
 
 
 @pytest.mark.parametrize("setting", ["on", "off"])

@@ -26,7 +26,8 @@ import numpy as np
 from .sources import PACKAGE, own_code, room_of
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
-VALUES = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, np.ndarray)  # that classes may extend
+# kinds of values that classes may extend
+VALUES: tuple[Any, ...] = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, np.ndarray)
 FIXED = {"builtins", "numpy", *sys.stdlib_module_names}  # modules whose classes change with their version only
 # modules among them whose functions depend on nothing but their arguments, save those in ELSEWHERE
 PURE = {
@@ -269,8 +270,9 @@ class Walk:
             else:
                 self.unseen(x.__name__)
             return True
-        if root_of(x) == "numpy" and getattr(sys.modules.get(x.__module__), x.__name__, None) is x:
-            self._fixed(x.__module__, x.__name__)  # a ufunc or another callable of NumPy, not one around a user's
+        name = getattr(x, "__name__", "")
+        if root_of(x) == "numpy" and getattr(sys.modules.get(x.__module__), name, None) is x:
+            self._fixed(x.__module__, name)  # a ufunc or another callable of NumPy, not one around a user's
             return True
         return False
 

@@ -268,6 +268,7 @@ def _layout_is_known() -> bool:
     """Read objects at the offsets that the builtin uses and compare with what Python and NumPy say of them."""
     a, number = np.arange(6.0).reshape(2, 3)[:, :2], 0.1
     pair = tuple(map(sys.intern, ("out", "threads")))
+    listed = list(pair)
 
     def word(of: Any, offset: int, type: Any = ctypes.c_void_p) -> Any:
         return type.from_address(id(of) + offset).value
@@ -286,4 +287,7 @@ def _layout_is_known() -> bool:
         and all(word(x, tables.NUMBER, ctypes.c_double) == x for x in (number, np.float64(number)))
         and word(pair, tables.SIZE, ctypes.c_ssize_t) == 2
         and words(id(pair) + tables.TUPLE_ITEMS, 2) == tuple(map(id, pair))
+        and word(listed, tables.SIZE, ctypes.c_ssize_t) == 2
+        and list.__basicsize__ == tables.LIST_ITEMS + 16  # their address and its room come last
+        and words(word(listed, tables.LIST_ITEMS), 2) == tuple(map(id, pair))
     )
