@@ -27,7 +27,7 @@ SUBJECTS = {  # tests of a room that concern no single file of it
     "formats/urdf": {"errors", "extension", "ledger"},
     "formats/write": {"round_trips", "write"},
     "quantities": {"fast_framed", "fast_packed", "options"},
-    "compiler/graph": {"programs", "properties"},
+    "compiler/graph": {"programs", "properties", "scan"},
     "compiler/interop": {"arrays"},
     "linear": {"factors"},
     "model/bundled": {"robots"},

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, load
 from dalembert.compiler.backends.llvm import emit
-from dalembert.compiler.backends.llvm.rows import CACHED
+from dalembert.compiler.backends.llvm.tiles import CACHED
 from dalembert.compiler.execute.host import NativeKernel as Kernel
 from dalembert.compiler.graph import trace
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from dalembert.compiler.graph import Function, Loop
 from dalembert.compiler.graph.calls import Called
+from dalembert.compiler.graph.product import Weighted
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.visit import Visited
-from dalembert.compiler.graph.weighted import Weighted
 from dalembert.errors import DalembertError
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from dalembert.compiler.graph import Function, Loop, Scalar
 from dalembert.compiler.graph.calls import Called
 from dalembert.compiler.graph.operations import MEANING
+from dalembert.compiler.graph.product import Weighted
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.schedule import depth_first
 from dalembert.compiler.graph.visit import Visited
-from dalembert.compiler.graph.weighted import Weighted
 from dalembert.errors import DalembertError, unknown
 from dalembert.math.tables import taken
 

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 from .lookup import lookup
-from .product import Block, product
+from .product import ProductBlock, product
 from .scalar import Graph, Scalar
 from .schedule import depth_first
 
@@ -68,7 +68,7 @@ class Copy:
             again = ARITHMETIC.get(node.op)
             self.places[node.id] = again(*arguments) if again else arguments[0].__traced__(node.op, *arguments)
 
-    def _product(self, block: Block) -> np.ndarray:
+    def _product(self, block: ProductBlock) -> np.ndarray:
         renewed = np.vectorize(lambda x: self.places[x.id], otypes=[object])
         return product(self.graph, renewed(block.A), renewed(block.B))
 
@@ -78,3 +78,21 @@ def inlined(nodes: Sequence[Any], values: Mapping[Scalar, Any], graph: Graph) ->
     places = {key.id: value if isinstance(value, Scalar) else graph.constant(value) for key, value in values.items()}
     copy = Copy(graph, places).take(depth_first([x for x in nodes if isinstance(x, Scalar)]))
     return [copy.places[x.id] if isinstance(x, Scalar) else x for x in nodes]
+
+
+def substitute(outputs: Any, values: Mapping[Scalar, Any]) -> np.ndarray:
+    """`outputs` with every key of `values` replaced by its value, all at once; folded and shared again.
+
+    Keys are inputs: any other node may have been folded into its neighbours. Values are numbers or traced values of the
+    same graph. Returns an object array of the shape of `outputs`.
+    """
+    array = np.asarray(outputs, object)
+    out = np.array(array, object)
+    nodes = [x for x in array.ravel() if isinstance(x, Scalar)]
+    if nodes:
+        copy = Copy(nodes[0].graph, {node.id: node.lift(value) for node, value in values.items()})
+        copy.take(depth_first(nodes))
+        for index, x in np.ndenumerate(array):
+            if isinstance(x, Scalar):
+                out[index] = copy.places[x.id]
+    return out

@@ -10,10 +10,10 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 from .capture import placeholders
+from .copying import substitute
 from .differentiate import forward_rates, gradient, vanishes
 from .scalar import Graph, Scalar
 from .schedule import depth_first
-from .substitute import substitute
 
 
 class Linear(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .scalar import Scalar
 
 
-class Table:
+class ConstantTable:
     """Constants (n, m). A node "lookup" is number `column` of row floor(index), its value is (table, column)."""
 
     def __init__(self, numbers: np.ndarray) -> None:
@@ -26,7 +26,7 @@ class Table:
         return sha256(repr(self.numbers.shape).encode() + self.numbers.tobytes()).hexdigest()
 
 
-def lookup(index: Scalar, table: Table, column: int) -> Scalar:
+def lookup(index: Scalar, table: ConstantTable, column: int) -> Scalar:
     """The node of a lookup; a constant where the index is. A column of equal numbers stays a lookup: NaN gives NaN."""
     numbers = table.numbers[:, column]
     if index.op == "const":

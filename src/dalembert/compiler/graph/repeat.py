@@ -36,7 +36,7 @@ SLOPE_PASSES = 1000  # for the slopes of a fixed point; where they are not enoug
 Step = Callable[[list["Scalar"]], Sequence[Any]]  # from one state to the next, numbers in a row
 
 
-class Body:
+class StepBody:
     """A function of "state" and "captured" that gives the next "state", inside a compound.
 
     first: the place of its captured values among the arguments of the compound.
@@ -84,8 +84,8 @@ class Repeated(Compound):
         self.correction, self.has_slopes = correction, correction is not None
         self.width = len(step.outputs[0].nodes)  # numbers in the state
         self.size = self.width + 1
-        self.body = Body(step, self.width)
-        self.of_slopes = self.body if correction is None else Body(correction, self.body.taken.stop)
+        self.body = StepBody(step, self.width)
+        self.of_slopes = self.body if correction is None else StepBody(correction, self.body.taken.stop)
 
     def identity(self) -> tuple[Any, ...]:
         of_slopes = None if self.correction is None else self.correction.fingerprint()
@@ -128,7 +128,7 @@ class _Tangent:
     """The rates of a repetition. moving: for each number of the state the directions in which some pass changes it."""
 
     def __init__(
-        self, repeated: Repeated, body: Body, node: Scalar, start: Sequence[Rates], arguments: Sequence[Rates]
+        self, repeated: Repeated, body: StepBody, node: Scalar, start: Sequence[Rates], arguments: Sequence[Rates]
     ) -> None:
         self.repeated, self.body, self.node, self.start = repeated, body, node, start
         state, taken = body.inputs()
@@ -183,7 +183,7 @@ class _RepeatAdjoint:
     """The reverse of a repetition. places: the numbers of the state that carry weight before some pass."""
 
     def __init__(
-        self, repeated: Repeated, body: Body, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]
+        self, repeated: Repeated, body: StepBody, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]
     ) -> None:
         self.repeated, self.body, self.node, self.weights = repeated, body, node, weights
         state, outside = body.inputs()

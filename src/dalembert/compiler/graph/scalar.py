@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 from .folding import DERIVED, REFLECTED, choose, moderate, power, scaled
-from .lookup import Table, lookup
+from .lookup import ConstantTable, lookup
 from .operations import BOOLEAN, CHOOSY, COMMUTATIVE, check_kinds, evaluate
 from .product import product
 
@@ -371,7 +371,7 @@ class Scalar:
 
     def __lookup__(self, table: np.ndarray, column: int) -> Scalar:
         """Number `column` of row floor(self) of a table of constants (n, m)."""
-        return lookup(self, Table(table), int(column))
+        return lookup(self, ConstantTable(table), int(column))
 
     def arctan2(a, x: Any) -> Scalar:
         """atan2(a, x)."""

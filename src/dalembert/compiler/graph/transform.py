@@ -10,11 +10,11 @@ from math import nan
 
 import numpy as np
 
+from .copying import substitute
 from .differentiate import vjp
 from .function import Function, Input, Output
 from .scalar import Graph, Scalar
 from .schedule import depth_first
-from .substitute import substitute
 
 
 def pullback(function: Function) -> Function:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -278,14 +279,16 @@ def _visited_by_name(
     )
     last = {"table": shaped(ends, [(rows, columns)])[0]}
     last |= dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))
-    named: dict[str, np.ndarray] = {}
     each = iter(records)
-    for name, shape in shapes.items():
-        matrix = np.empty((int(np.prod(shape)), n), object)
-        for k in range(len(matrix)):
-            matrix[k, :] = list(next(each))
-        named[name] = matrix.T.reshape(n, *shape)
-    return last, named
+    return last, {name: _by_item(list(islice(each, int(np.prod(shape)))), shape, n) for name, shape in shapes.items()}
+
+
+def _by_item(rows: list[Row], shape: tuple[int, ...], n: int) -> np.ndarray:
+    """Rows with a number of every item each as an array (n, *shape)."""
+    matrix = np.empty((len(rows), n), object)
+    for k, row in enumerate(rows):
+        matrix[k, :] = list(row)
+    return matrix.T.reshape(n, *shape)
 
 
 def _counted(written: Written, state: Sequence[Any], taken: Scalar, graph: Graph) -> Written:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dalembert.compiler.graph import Scalar
+from dalembert.compiler.graph.product import Weighted
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.visit import Visited, VisitParts
-from dalembert.compiler.graph.weighted import Weighted
 
 from .arrays import Arguments, Place, affine
 from .needs import called_function, taken, used_inputs

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dalembert.compiler.graph import Function, Scalar
 from dalembert.compiler.graph.calls import Called
 from dalembert.compiler.graph.compound import Compound
+from dalembert.compiler.graph.product import Weighted
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.sinking import sunk
 from dalembert.compiler.graph.visit import Visited
-from dalembert.compiler.graph.weighted import Weighted
 
 
 def sinking(function: Function) -> Function:

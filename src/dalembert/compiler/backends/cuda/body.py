@@ -16,8 +16,8 @@ from dalembert.compiler.backends.c.needs import called_function, memory, sinking
 from dalembert.compiler.backends.c.text import Source
 from dalembert.compiler.graph import Function, Scalar
 from dalembert.compiler.graph.pressure import fewest_at_once, peak
+from dalembert.compiler.graph.product import Weighted
 from dalembert.compiler.graph.sinking import is_branch
-from dalembert.compiler.graph.weighted import Weighted
 from dalembert.errors import DalembertError
 
 from .prelude import helper

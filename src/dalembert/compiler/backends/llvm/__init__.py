@@ -7,9 +7,9 @@ In the order of reading:
     steps, packs, units → plan     operations in order, fused, in waves, like ones on lanes; parts, and memory
     ir, elementary                 the writer of IR text, and elementary functions on vectors
     emit, layout → parts → part_writer     kernels and their memory; a function for each part; each operation
-    compounds: items, visits → handing_over, product, weights     loops and calls inside a function, and their memory
+    compounds: items, visits, product, weights                   loops and calls inside a function, and their memory
     rare                           branches that are compiled when they are taken
-    tiles, rows                    row-major arrays to vectors across states, and back
+    tiles                          row-major arrays to vectors across states, and back
     compilation, target, objects, kernel     object code, what it needs from outside, and how it is kept and called
     tables, text → arguments → builtin → fastcall     the call from Python
     stages → stages_*              linear-quadratic problems in stages, for optimal control

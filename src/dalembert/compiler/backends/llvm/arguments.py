@@ -26,44 +26,44 @@ from .tables import (
     TUPLE_ITEMS,
     TYPE,
     VECTORS,
-    Entry,
-    Node,
+    EntryWords,
+    NodeWords,
     Records,
-    Variant,
+    VariantWords,
 )
-from .text import Body
+from .text import CallText
 
 
 class Arguments:
     """Writes the code in the order in which it runs."""
 
     def __init__(self) -> None:
-        self.body = b = Body()
+        self.body = b = CallText()
         self.entry = b.field("%self", DATA)
         self.array = self._constant("array")
         self.slots = b.memory(f"[{MAX_PARAMETERS + MAX_RECORDS * VECTORS} x ptr]")
         self.copies, self.copied = b.memory(f"[{MAX_COPIED} x i64]"), b.variable("i64", 0)
         self.ins, self.ends = b.memory(f"[{MAX_INPUTS} x ptr]"), b.memory(f"[{MAX_INPUTS} x ptr]")
         self.strides = b.memory(f"[{MAX_INPUTS} x i64]")
-        self.parameters = b.item(self.entry, Entry.PARAMETERS)
+        self.parameters = b.item(self.entry, EntryWords.PARAMETERS)
         self.arguments()
         self.variant = self.chosen()
         self.state()
         self.inputs()
 
     def _constant(self, name: str) -> str:
-        return self.body.item(self.entry, Entry.constant(name), "ptr")
+        return self.body.item(self.entry, EntryWords.constant(name), "ptr")
 
     def _parameter(self, p: str, word: int, type: str = "i64") -> str:
         b = self.body
-        return b.item(self.entry, b.op("add", b.op("mul", p, Entry.WORDS), Entry.FIRST + word), type)
+        return b.item(self.entry, b.op("add", b.op("mul", p, EntryWords.WORDS), EntryWords.FIRST + word), type)
 
     def arguments(self) -> None:
         """Put every argument into the slot of its parameter; null: not given."""
         b = self.body
         with b.each(self.parameters) as p:
             b.store("ptr", "null", b.at(self.slots, p, "ptr"))
-        b.require(b.op("icmp ule", "%nargs", b.item(self.entry, Entry.POSITIONAL)))
+        b.require(b.op("icmp ule", "%nargs", b.item(self.entry, EntryWords.POSITIONAL)))
         with b.each("%nargs") as k:
             b.store("ptr", b.item("%args", k, "ptr"), b.at(self.slots, k, "ptr"))
         self.out, self.alone = b.variable("ptr", "null"), b.variable("i1", "false")
@@ -76,7 +76,7 @@ class Arguments:
     def _keyword(self, name: str, value: str) -> None:
         b = self.body
         taken = b.variable("i1", "false")
-        with b.each(self.parameters) as p, b.when(b.is_(self._parameter(p, Entry.NAME, "ptr"), name)):
+        with b.each(self.parameters) as p, b.when(b.is_(self._parameter(p, EntryWords.NAME, "ptr"), name)):
             slot = b.at(self.slots, p, "ptr")
             b.require(b.is_(b.load("ptr", slot), "null"))  # else given twice
             b.store("ptr", value, slot)
@@ -105,22 +105,22 @@ class Arguments:
     def chosen(self) -> str:
         """The table of the variant: from node to node, by what is chosen otherwise than by default."""
         b = self.body
-        self.node = b.variable("ptr", b.item(self.entry, Entry.ROOT, "ptr"))
+        self.node = b.variable("ptr", b.item(self.entry, EntryWords.ROOT, "ptr"))
         with b.each(self.parameters) as p:
-            role = self._parameter(p, Entry.ROLE)
+            role = self._parameter(p, EntryWords.ROLE)
             with b.when(b.op("icmp uge", role, int(Role.CHOICE))):
-                default, given = self._parameter(p, Entry.DEFAULT, "ptr"), b.item(self.slots, p, "ptr")
+                default, given = self._parameter(p, EntryWords.DEFAULT, "ptr"), b.item(self.slots, p, "ptr")
                 is_given = b.all(b.given(given), b.op("icmp ne", given, default, "ptr"))
                 b.require(b.any(is_given, b.given(default)))
                 with b.when(is_given):
                     with b.when(b.given(default)):
-                        self._go_to(self._parameter(p, Entry.MARK, "ptr"))
+                        self._go_to(self._parameter(p, EntryWords.MARK, "ptr"))
                     with b.when(b.is_(role, int(Role.CHOICE), "i64")):
                         b.require(self._is_a(given, "text", "tuple"))
                         self._go_to(given)
                     with b.when(b.is_(role, int(Role.RECORDS), "i64")):
-                        self._records(self._parameter(p, Entry.RECORD, "ptr"), given)
-        variant = b.item(b.load("ptr", self.node), Node.VARIANT, "ptr")
+                        self._records(self._parameter(p, EntryWords.RECORD, "ptr"), given)
+        variant = b.item(b.load("ptr", self.node), NodeWords.VARIANT, "ptr")
         b.require(b.given(variant))
         return variant
 
@@ -131,7 +131,7 @@ class Arguments:
 
     def _go_to(self, key: str) -> None:
         b = self.body
-        behind = b.item(b.load("ptr", self.node), Node.BEHIND, "ptr")
+        behind = b.item(b.load("ptr", self.node), NodeWords.BEHIND, "ptr")
         found = b.call("ptr", "@dalembert_getitem", f"ptr {behind}", f"ptr {key}")
         b.require(b.given(found))
         b.store("ptr", b.field(found, DATA), self.node)
@@ -167,7 +167,7 @@ class Arguments:
     def state(self) -> None:
         """Read the float type and the number of states from the first input."""
         b = self.body
-        first = b.item(self.slots, b.item(self.variant, Variant.INPUT), "ptr")
+        first = b.item(self.slots, b.item(self.variant, VariantWords.INPUT), "ptr")
         b.require(b.given(first))
         dtype, rank, count = b.variable("ptr", self._constant("double")), b.variable("i32", 1), b.variable("i64", 1)
         is_array = b.is_(b.field(first, TYPE), self.array)
@@ -182,30 +182,30 @@ class Arguments:
         b.require(b.any(self.is_double, b.is_(self.dtype, self._constant("single"))))
         self.is_batch = b.is_(its_rank, 2, "i32")
         b.require(b.any(self.is_batch, b.is_(its_rank, 1, "i32")))
-        usual = b.item(self.variant, Variant.LIMIT)
+        usual = b.item(self.variant, VariantWords.LIMIT)
         alone = b.load("i1", self.alone)  # threads=1: going through Python would only cost time
         limit = b.choose(alone, b.op("mul", usual, 10), usual)
         b.require(b.all(b.op("icmp ne", self.count, 0), b.op("icmp ule", self.count, limit)))
         self.item = b.choose(self.is_double, 8, 4)
         self.type_number = b.choose(self.is_double, 12, 11, "i32")
         self.extra = b.value(f"zext i1 {self.is_batch} to i64")  # axes before those of one state
-        place = b.op("add", b.choose(self.is_double, Variant.KERNELS, Variant.KERNELS + 2), self.extra)
+        place = b.op("add", b.choose(self.is_double, VariantWords.KERNELS, VariantWords.KERNELS + 2), self.extra)
         self.kernel = b.item(self.variant, place, "ptr")
         b.require(b.given(self.kernel))
 
     def inputs(self) -> None:
         """The address and stride of every input."""
         b = self.body
-        self.input_count = b.item(self.variant, Variant.INPUTS)
+        self.input_count = b.item(self.variant, VariantWords.INPUTS)
         with b.each(self.input_count) as k:
-            word = b.op("add", b.op("mul", k, 2), Variant.INPUT)
+            word = b.op("add", b.op("mul", k, 2), VariantWords.INPUT)
             p, size = b.item(self.variant, word), b.item(self.variant, b.op("add", word, 1))
             given = b.item(self.slots, p, "ptr")
-            value = b.choose(b.given(given), given, self._parameter(p, Entry.DEFAULT, "ptr"), "ptr")
+            value = b.choose(b.given(given), given, self._parameter(p, EntryWords.DEFAULT, "ptr"), "ptr")
             b.require(b.given(value))
             is_array, is_sequence = b.is_(b.field(value, TYPE), self.array), self._is_a(value, "list", "tuple")
             is_number = b.op("xor", b.any(is_array, is_sequence), "true", "i1")
-            b.require(b.any(is_number, b.op("icmp ne", self._parameter(p, Entry.ROLE), int(Role.SCALAR))))
+            b.require(b.any(is_number, b.op("icmp ne", self._parameter(p, EntryWords.ROLE), int(Role.SCALAR))))
             with b.when(is_array):
                 self._array(k, value, size)
             with b.when(is_sequence):

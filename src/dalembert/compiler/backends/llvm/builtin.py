@@ -18,8 +18,8 @@ from .tables import (
     TUPLE_ITEMS,
     TYPE,
     WRITEABLE,
-    Entry,
-    Variant,
+    EntryWords,
+    VariantWords,
 )
 
 EXTERNAL = """
@@ -58,7 +58,7 @@ class _Call(Arguments):
         self.result(base)
         b.mark("slow")
         b.line("call void @dalembert_clear_error()")  # of a choice that has no hash
-        slow = b.item(self.entry, Entry.SLOW, "ptr")
+        slow = b.item(self.entry, EntryWords.SLOW, "ptr")
         answer = b.call("ptr", "@dalembert_vectorcall", f"ptr {slow}", "ptr %args", "i64 %nargs", "ptr %keywords")
         b.line(f"ret ptr {answer}")
 
@@ -66,7 +66,7 @@ class _Call(Arguments):
         """Where the kernel writes: the address of the object that has the memory, null for a number."""
         b = self.body
         base = b.variable("ptr", "null")
-        outputs, numbers = b.item(self.variant, Variant.OUTPUTS), b.item(self.variant, Variant.NUMBERS)
+        outputs, numbers = b.item(self.variant, VariantWords.OUTPUTS), b.item(self.variant, VariantWords.NUMBERS)
         bytes = b.op("mul", b.op("mul", numbers, self.item), self.count)
         several, out = b.op("icmp ugt", outputs, 1), b.load("ptr", self.out)
         is_given = b.given(out)
@@ -78,7 +78,7 @@ class _Call(Arguments):
         with b.unless(is_given):
             b.require(b.op("icmp ult", bytes, LARGE_RESULT))  # Python has memory that was used before
             with b.when(several):
-                kind = b.item(self.variant, Variant.KIND, "ptr")
+                kind = b.item(self.variant, VariantWords.KIND, "ptr")
                 pack = b.call("ptr", "@dalembert_allocate", f"ptr {kind}", f"i64 {outputs}")
                 b.leave(b.is_(pack, "null"), "ptr null")
                 b.store("ptr", pack, base)
@@ -97,7 +97,7 @@ class _Call(Arguments):
     def _rank(self, k: str) -> str:
         """Rank of output k, that of the batch included; its dimensions are put into `dims`."""
         b = self.body
-        word = b.op("add", b.op("mul", k, 1 + MAX_DIMS), Variant.OUTPUT)
+        word = b.op("add", b.op("mul", k, 1 + MAX_DIMS), VariantWords.OUTPUT)
         dims = b.at(self.variant, b.op("add", word, 1))
         for axis in range(MAX_DIMS):
             b.store("i64", b.item(dims, axis), b.at(self.own_dims, axis))
@@ -171,17 +171,17 @@ class _Call(Arguments):
         with b.when(b.is_(made, "null"), falls=False):
             x = b.load("double", self.number)
             b.line(f"ret ptr {b.call('ptr', '@dalembert_float', f'double {x}')}")
-        views = b.item(self.variant, Variant.VIEWS)
+        views = b.item(self.variant, VariantWords.VIEWS)
         b.leave(b.is_(views, 0, "i64"), f"ptr {made}")
-        kind = b.item(self.variant, Variant.KIND, "ptr")
+        kind = b.item(self.variant, VariantWords.KIND, "ptr")
         pack = b.call("ptr", "@dalembert_allocate", f"ptr {kind}", f"i64 {views}")
         self._without_memory(b.is_(pack, "null"), made)
         items, data = b.at(pack, TUPLE_ITEMS, "i8"), b.field(made, DATA)
-        row = b.op("mul", b.item(self.variant, Variant.NUMBERS), self.item)
+        row = b.op("mul", b.item(self.variant, VariantWords.NUMBERS), self.item)
         b.store("i64", row, self.steps)
         own_steps = b.at(self.steps, self.extra)
         with b.each(views) as k:
-            view = b.at(self.variant, b.op("add", b.op("mul", k, Variant.VIEW_WORDS), Variant.VIEW))
+            view = b.at(self.variant, b.op("add", b.op("mul", k, VariantWords.VIEW_WORDS), VariantWords.VIEW))
             for axis in range(MAX_DIMS):
                 b.store("i64", b.item(view, 2 + axis), b.at(self.own_dims, axis))
                 step = b.op("mul", b.item(view, 2 + MAX_DIMS + axis), self.item)

@@ -23,7 +23,7 @@ class Compiled(NamedTuple):
     rare: dict[str, bytes]
 
 
-class _Step(NamedTuple):
+class _CompiledStep(NamedTuple):
     """The step of loops, compiled."""
 
     layout: Layout
@@ -48,10 +48,10 @@ def _compiled(module: Module) -> Compiled:
     return Compiled([target.compile_object(module.text())], compressed(module))
 
 
-def _step(function: Function, element: str, lanes: int, vector: int) -> _Step:
+def _step(function: Function, element: str, lanes: int, vector: int) -> _CompiledStep:
     """The step, kept with its function for as long as that is."""
     key = "llvm", element, lanes
     if key not in function.kept:
         layout, module = emit.step_of_loop(function, element, lanes, vector)
-        function.kept[key] = _Step(layout, _compiled(module))
+        function.kept[key] = _CompiledStep(layout, _compiled(module))
     return function.kept[key]

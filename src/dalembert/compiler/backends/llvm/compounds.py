@@ -1,23 +1,26 @@
-"""How compounds lie in memory: calls, repetitions, products, loops over items."""
+"""Parts of a plan and how they lie in memory: lists of steps, loops, products, calls, repetitions, visits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from dalembert.compiler.graph import Scalar
+from dalembert.compiler.graph.product import ProductBlock, Weighted
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.visit import Visited
-from dalembert.compiler.graph.weighted import Weighted
 
-from .steps import Step
+from .steps import Looped, Step
 
 if TYPE_CHECKING:
     from .plan import Subroutine
 
 
 @dataclass(frozen=True)
-class View:
+class StepView:
     """How the step of a visit sees the memory of its caller, in the caller's slots.
 
     lanes: items at once. moving: slots of inputs (name, number) and of outputs, counted from a pointer that moves from
@@ -138,3 +141,98 @@ class Visiting:
 def runs(slots: Sequence[int]) -> list[int]:
     """The places where a run of neighbours begins."""
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
+
+
+TILE = 4  # rows of a tile of a matrix product
+
+
+class Product:
+    """A product of matrices in memory: A by columns, B and C by rows, padded to whole tiles.
+
+    A tile is TILE rows by `columns` columns of C, for the terms listed in `terms` for its columns.
+    """
+
+    def __init__(self, block: ProductBlock, group: int) -> None:
+        self.block, self.base = block, 0
+        n, k = block.A.shape
+        m = block.B.shape[1]
+        self.columns = TILE if group == 1 else 2 * group
+        self.rows, self.width = -(-n // TILE) * TILE, -(-m // self.columns) * self.columns
+        self.B = -(-k * self.rows // group) * group  # where it begins, from the base; whole vectors are read from there
+        self.C = self.B + k * self.width
+        self.size = self.C + self.rows * self.width
+        self.terms = [
+            sorted({t for rows in block.rows[j : j + self.columns] for t in rows}) or [0]
+            for j in range(0, m, self.columns)
+        ]
+
+    def slot(self, i: int, j: int) -> int:
+        """The slot of an entry of C."""
+        return self.base + self.C + i * self.width + j
+
+    def moves(self) -> Iterator[tuple[Scalar, int]]:
+        """(node, slot) of every entry of A and B that a term uses."""
+        used = {t for terms in self.terms for t in terms}
+        for (i, t), node in np.ndenumerate(self.block.A):
+            if t in used:
+                yield node, self.base + t * self.rows + i
+        for (t, j), node in np.ndenumerate(self.block.B):
+            if t in self.terms[j // self.columns]:
+                yield node, self.base + self.B + t * self.width + j
+
+
+Part = list[Step] | Looped | Product | Calling | Repeating | Visiting | Weighing
+
+
+def step_lists(part: Part) -> list[list[Step]]:
+    """The lists of steps of a part, in their order."""
+    return [part] if isinstance(part, list) else part.before if isinstance(part, Repeating) else []
+
+
+# ---- how visits begin
+
+
+def constant(row: Sequence[Scalar]) -> bool:
+    """Whether all of these nodes are constants."""
+    return all(x.op == "const" for x in row)
+
+
+def sole_readers(order: Iterable[Scalar], kept: Iterable[Scalar]) -> dict[int, int | None]:
+    """Map ids of results of visits to the id of the node that reads them; None where several do or it is kept."""
+    readers: dict[int, int | None] = {node.id: None for node in kept}
+    for node in order:
+        for x in node.args:
+            if x.op == "result" and readers.setdefault(x.id, node.id) != node.id:
+                readers[x.id] = None
+    return readers
+
+
+def table_source(node: Scalar, readers: Mapping[int, int | None]) -> Scalar | None:
+    """The visit whose table, as it is at its end, is that with which the visit `node` begins, and nothing else's."""
+    s, parts = node.value.sizes, node.value.split(node.args)
+    source = parts.table[0].args[0] if parts.table[0].op == "result" else None
+    if source is None or not isinstance(source.value, Visited):
+        return None
+    if (source.value.sizes.rows, source.value.sizes.columns) != (s.rows, s.columns):
+        return None
+    handed_over = all(
+        x.op == "result" and x.args[0] is source and x.value == k and readers[x.id] == node.id
+        for k, x in enumerate(parts.table)
+    )
+    of_table = {x.id for x in parts.table}
+    read_twice = any(x.id in of_table for x in node.args[s.table :])
+    return source if handed_over and not read_twice else None
+
+
+def where_not_zero(table: Sequence[Scalar]) -> tuple[bool, list[int]]:
+    """Whether a table is cleared at first, since most of it is the constant 0, and the places that are copied then."""
+    zeros = [x.op == "const" and x.value == 0.0 for x in table]
+    cleared = 2 * sum(zeros) > len(zeros)
+    return cleared, [k for k, zero in enumerate(zeros) if not (zero and cleared)]
+
+
+def own_places(subroutine: Subroutine) -> dict[int, int]:
+    """Own slots of the numbers of an item that do not lie in a row, by their numbers."""
+    plan = subroutine.plan
+    inputs = [x for x in plan.function.schedule() if x.op == "input" and x.id not in plan.moving and x.id in plan.slots]
+    return {x.value[1]: plan.slots[x.id] for x in inputs if x.value[0] == "item"}

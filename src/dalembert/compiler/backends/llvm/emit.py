@@ -22,15 +22,14 @@ from math import nan
 
 from dalembert.compiler.graph import Function, Loop, Output
 
+from .compounds import Product
 from .ir import Builder, Module
 from .layout import Layout
 from .parts import call_parts, is_zero, store_leaves, write_parts
 from .plan import SlotPlan
-from .rows import CACHED, settle, write_rows
 from .steps import Looped
 from .target import STEP
-from .tiles import copy_runs, copy_state, each_block, read_rows
-from .units import Product
+from .tiles import CACHED, copy_runs, copy_state, each_block, read_rows, settle, write_rows
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
 # Up to so many steps, groups of states that a batch kernel computes part by part: code that the processor's first cache
@@ -125,9 +124,9 @@ def _batch_kernel(
     b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
     last = b.op("sub i64 %end, 1")
 
-    def group_at(row: str, memory: str) -> _Group:
+    def group_at(row: str, memory: str) -> _RowGroup:
         rows = [_minimum(b, b.op(f"add i64 {row}, {lane}"), last) for lane in range(width)]
-        return _Group(b, layout, compute, memory, row, rows)
+        return _RowGroup(b, layout, compute, memory, row, rows)
 
     if groups == 1:
         status = group_at("%i", memory).write(program)
@@ -156,7 +155,7 @@ def _in_groups(
     layout: Layout,
     memory: str,
     groups: int,
-    group_at: Callable[[str, str], _Group],
+    group_at: Callable[[str, str], _RowGroup],
     compute: Callable[..., None],
 ) -> str:
     """Read all groups, compute each part for all of them, store; returns the status."""
@@ -164,7 +163,7 @@ def _in_groups(
     left = b.op(f"sdiv i64 {b.op(f'add i64 {rest}, {b.width - 1}')}, {b.width}")
     count = _minimum(b, left, str(groups))
 
-    def chosen(index: str) -> _Group:
+    def chosen(index: str) -> _RowGroup:
         row = b.op(f"add i64 %i, {b.op(f'mul i64 {index}, {b.width}')}")
         return group_at(row, b.address(memory, b.op(f"mul i64 {index}, {layout.size * b.stride}")))
 
@@ -189,7 +188,7 @@ def _in_groups(
     return b.op(f"or i64 {flag}, {b.op(f'zext i1 {_not_finite(b, checks)} to i64')}")
 
 
-class _Group:
+class _RowGroup:
     """Writes the code of a batch kernel for one group of rows."""
 
     def __init__(

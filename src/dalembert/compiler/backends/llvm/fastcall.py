@@ -26,11 +26,21 @@ from dalembert.compiler.backends.signature import Parameter, Record, View
 from dalembert.errors import DalembertError
 
 from . import tables
-from .tables import MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_RECORDS, MAX_VIEWS, VECTORS, Entry, Node, Variant
+from .tables import (
+    MAX_DIMS,
+    MAX_INPUTS,
+    MAX_OUTPUTS,
+    MAX_RECORDS,
+    MAX_VIEWS,
+    VECTORS,
+    EntryWords,
+    NodeWords,
+    VariantWords,
+)
 
 _Word = ctypes.c_size_t
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
-ELEMENTS = {"double": Variant.KERNELS, "float": Variant.KERNELS + 2}
+ELEMENTS = {"double": VariantWords.KERNELS, "float": VariantWords.KERNELS + 2}
 SWITCHED_OFF = "it is switched off by DALEMBERT_FASTCALL"
 _CONSTANTS: dict[str, Any] = {
     "array": np.ndarray, "text": str, "tuple": tuple, "list": list, "float": float, "float64": np.float64, "int": int,
@@ -96,20 +106,24 @@ def entry(
     that everything it points to. owner: the object that has it as attribute `name`.
     """
     vectors = MAX_RECORDS * VECTORS if any(each.record for each in parameters) else 0
-    table = np.zeros(Entry.FIRST + Entry.WORDS * (len(parameters) + vectors), np.uint64).view(CallTable)
+    table = np.zeros(EntryWords.FIRST + EntryWords.WORDS * (len(parameters) + vectors), np.uint64).view(CallTable)
     table.owner = owner
     names = [sys.intern(each.name) for each in parameters]  # the interpreter's only copies: compared by address
     table.keep = [slow, names, [each.default for each in parameters]]
     table.root = _node()
-    table[Entry.ROOT] = table.root.ctypes.data
-    table[Entry.SLOW], table[Entry.PARAMETERS], table[Entry.POSITIONAL] = id(slow), len(parameters), positional
-    for k, constant in enumerate(Entry.CONSTANTS, Entry.constant(Entry.CONSTANTS[0])):
+    table[EntryWords.ROOT] = table.root.ctypes.data
+    table[EntryWords.SLOW], table[EntryWords.PARAMETERS], table[EntryWords.POSITIONAL] = (
+        id(slow),
+        len(parameters),
+        positional,
+    )
+    for k, constant in enumerate(EntryWords.CONSTANTS, EntryWords.constant(EntryWords.CONSTANTS[0])):
         table[k] = id(_CONSTANTS[constant])
     for k, (its_name, each) in enumerate(zip(names, parameters, strict=True)):
         default, layout, mark = 0 if each.required else id(each.default), _layout(each.record), k
         table.keep += layout, mark
-        begin = Entry.FIRST + k * Entry.WORDS
-        table[begin : begin + Entry.WORDS] = id(its_name), each.role, default, id(mark), layout.ctypes.data
+        begin = EntryWords.FIRST + k * EntryWords.WORDS
+        table[begin : begin + EntryWords.WORDS] = id(its_name), each.role, default, id(mark), layout.ctypes.data
     return _builtin(_method(name, doc, address), table)
 
 
@@ -125,18 +139,18 @@ def _layout(record: Record | None) -> np.ndarray:
 
 
 def lead(function: Callable[..., Any], choices: Sequence[Hashable], table: CallTable) -> None:
-    """Let calls of a builtin with these choices (the keys of `tables.Node`) use the variant of that table."""
+    """Let calls of a builtin with these choices (the keys of `tables.NodeWords`) use the variant of that table."""
     node: CallTable = function.__self__.root  # type: ignore[attr-defined]
     for choice in choices:
         node = node.behind.setdefault(choice, _node())
     node.keep.append(table)
-    node[Node.VARIANT] = table.ctypes.data
+    node[NodeWords.VARIANT] = table.ctypes.data
 
 
 def _node() -> CallTable:
     table = np.zeros(2, np.uint64).view(CallTable)
     table.behind = {}
-    table.keep, table[Node.BEHIND] = [], id(table.behind)
+    table.keep, table[NodeWords.BEHIND] = [], id(table.behind)
     return table
 
 
@@ -152,20 +166,20 @@ def variant(
     sizes: of its inputs; places: their parameters; shapes: of its outputs. kind: of the tuple that a call returns, of
     the outputs or, where views are given, of these.
     """
-    table = np.zeros(Variant.WORDS, np.uint64).view(CallTable)
+    table = np.zeros(VariantWords.WORDS, np.uint64).view(CallTable)
     several = len(shapes) > 1
     kind = tuple if kind is None and several else kind
     table.keep = [kind]
-    table[Variant.INPUTS], table[Variant.OUTPUTS] = len(sizes), len(shapes)
-    table[Variant.NUMBERS], table[Variant.VIEWS] = sum(map(prod, shapes)), len(views)
-    table[Variant.KIND] = 0 if kind is None else id(kind)
+    table[VariantWords.INPUTS], table[VariantWords.OUTPUTS] = len(sizes), len(shapes)
+    table[VariantWords.NUMBERS], table[VariantWords.VIEWS] = sum(map(prod, shapes)), len(views)
+    table[VariantWords.KIND] = 0 if kind is None else id(kind)
     for k, pair in enumerate(zip(places, sizes, strict=True)):
-        table[Variant.INPUT + 2 * k : Variant.INPUT + 2 * k + 2] = pair
+        table[VariantWords.INPUT + 2 * k : VariantWords.INPUT + 2 * k + 2] = pair
     for k, shape in enumerate(shapes):
-        begin = Variant.OUTPUT + k * (1 + MAX_DIMS)
+        begin = VariantWords.OUTPUT + k * (1 + MAX_DIMS)
         table[begin : begin + 1 + len(shape)] = len(shape), *shape
     for k, view in enumerate(views):
-        begin, rank = Variant.VIEW + k * Variant.VIEW_WORDS, len(view.shape)
+        begin, rank = VariantWords.VIEW + k * VariantWords.VIEW_WORDS, len(view.shape)
         table[begin : begin + 2 + rank] = view.offset, rank, *view.shape
         table[begin + 2 + MAX_DIMS : begin + 2 + MAX_DIMS + rank] = view.strides
     return table
@@ -180,7 +194,7 @@ def _builtin(method: _MethodDef, table: CallTable) -> Callable[..., Any]:
 def enter(table: CallTable, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
     """Let a variant use the code of a kernel ("one" or "batch"); `owner` keeps it alive."""
     table.keep.append(owner)
-    table[Variant.LIMIT] = max(1, FAST_WORK // max(operations, 1))
+    table[VariantWords.LIMIT] = max(1, FAST_WORK // max(operations, 1))
     table[ELEMENTS[element] + (kind == "batch")] = address
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dalembert.compiler.graph import Scalar
-from dalembert.compiler.graph.lookup import Table
+from dalembert.compiler.graph.lookup import ConstantTable
 
 from . import elementary
 from .ir import Builder
@@ -17,7 +17,7 @@ from .steps import Step
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
-class Numbers:
+class PartConstants:
     """The constants that a part reads from its table: one in the code would need an instruction for its address."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class PartWriter:
     """Writes the steps of a part. targets: node → places in the outputs, for results that are stored at once."""
 
     def __init__(self, b: Builder, plan: SlotPlan, targets: dict[int, list[tuple[int, int]]]) -> None:
-        self.b, self.plan, self.targets, self.numbers = b, plan, targets, Numbers()
+        self.b, self.plan, self.targets, self.numbers = b, plan, targets, PartConstants()
         self.wide = b.wide(LANES)
         self.caller = b.wide(1) if plan.view and plan.view.lanes > 1 else b
         self.values: dict[int, str] = {}
@@ -214,7 +214,7 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
     raise AssertionError(op)
 
 
-def lookup(b: Builder, table: Table, column: int, index: str) -> str:
+def lookup(b: Builder, table: ConstantTable, column: int, index: str) -> str:
     """Number `column` of row floor(index) of a table; each lane has its own row."""
     rows, columns = table.numbers.shape
     name = f"table.{table.digest[:16]}"

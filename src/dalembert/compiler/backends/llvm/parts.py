@@ -5,14 +5,13 @@ from __future__ import annotations
 from dalembert.compiler.graph import Scalar
 
 from . import elementary, rare
-from .compounds import Calling, Repeating, Visiting, Weighing
+from .compounds import Calling, Part, Product, Repeating, Visiting, Weighing
 from .ir import Builder, Module
 from .part_writer import PartWriter, operation
 from .plan import SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
-from .units import Part, Product
 from .visits import write_visit
 from .weights import write_weighted
 

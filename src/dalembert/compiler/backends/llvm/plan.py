@@ -10,18 +10,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dalembert.compiler.graph import Function, Graph, Scalar
-from dalembert.compiler.graph.product import Block
+from dalembert.compiler.graph.product import ProductBlock, Weighted
 from dalembert.compiler.graph.repeat import Repeated
 from dalembert.compiler.graph.schedule import without_slopes
 from dalembert.compiler.graph.sinking import sunk
 from dalembert.compiler.graph.visit import Visited
-from dalembert.compiler.graph.weighted import Weighted
 
-from .compounds import Calling, Repeating, TableStart, View, Visiting, runs
-from .handing_over import constant, sole_readers, table_source, where_not_zero
+from .compounds import (
+    Calling,
+    Part,
+    Product,
+    Repeating,
+    StepView,
+    TableStart,
+    Visiting,
+    constant,
+    own_places,
+    runs,
+    sole_readers,
+    step_lists,
+    table_source,
+    where_not_zero,
+)
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
-from .units import Part, Product, step_lists
 from .weights import weighing
 
 MANY = 64  # items of a map or scan, from which on constants are no part of the memory
@@ -44,7 +56,7 @@ class Subroutine:
         name: str,
         base: int,
         outside: Mapping[str, list[int]] | None = None,
-        view: View | None = None,
+        view: StepView | None = None,
     ) -> None:
         self.name, self.base, self.lanes = name, base, view.lanes if view else 1
         self.plan = SlotPlan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
@@ -54,13 +66,6 @@ class Subroutine:
         bases = self.plan.input_base.items()
         self.inputs = [base + k for name, base in bases for k in range(self.plan.sizes[name])]  # own slots
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
-
-
-def _own_places(subroutine: Subroutine) -> dict[int, int]:
-    """Own slots of the numbers of an item that do not lie in a row, by their numbers."""
-    plan = subroutine.plan
-    inputs = [x for x in plan.function.schedule() if x.op == "input" and x.id not in plan.moving and x.id in plan.slots]
-    return {x.value[1]: plan.slots[x.id] for x in inputs if x.value[0] == "item"}
 
 
 class SlotPlan:
@@ -80,7 +85,7 @@ class SlotPlan:
         keep_outputs: bool,
         name: str = "",
         outside: Mapping[str, list[int]] | None = None,
-        view: View | None = None,
+        view: StepView | None = None,
     ) -> None:
         self._graphs: list[Graph] = []  # that are copied for this plan
         self.function = function = sunk(function, self._graphs)
@@ -143,7 +148,7 @@ class SlotPlan:
         else:
             self._in_memory([node])
 
-    def _place_records(self, view: View) -> list[Scalar]:
+    def _place_records(self, view: StepView) -> list[Scalar]:
         """Outputs are stored where they belong as soon as a step has computed them; returns the others."""
         kept = []
         computed = {step.node.id for part in self.parts if isinstance(part, list) for step in part}
@@ -225,7 +230,7 @@ class SlotPlan:
             first = self._take(len(pack.nodes))
             self.slots |= {each.id: first + lane for lane, each in enumerate(pack.nodes)}
 
-    def _product(self, block: Block) -> Product:
+    def _product(self, block: ProductBlock) -> Product:
         product = Product(block, self.group)
         product.base = self._take(product.size, align=self.group)  # entries that have no slot yet are stored there
         self.slots = {node.id: slot for node, slot in product.moves() if node.op != "const"} | self.slots
@@ -265,16 +270,15 @@ class SlotPlan:
         each call would write them, nor are records that nothing reads. A table that nothing else reads is changed where
         it is.
         """
-        visited, arguments = node.value, node.args
-        s, nodes = visited.sizes, visited.split(arguments)
+        visited, s, nodes = node.value, node.value.sizes, node.value.split(node.args)
         apart = s.table > 0 or s.items >= MANY
         known = [[x.value for x in row] if apart and constant(row) else None for row in nodes.item]
         known_at = [[x.value for x in row] if constant(row) else None for row in nodes.at]
-        rows_in_memory = [row for k, row in enumerate(nodes.item) if known[k] is None]
-        rows_in_memory += [row for row in nodes.at if not constant(row)]
         begin = self._table(node)
-        self._in_memory([*nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
-        parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
+        self._in_memory([*nodes.carry, *nodes.common])
+        for row, numbers in zip([*nodes.item, *nodes.at], [*known, *known_at], strict=True):
+            self._in_memory(row if numbers is None else ())
+        parts = visited.split([self.slots.get(x.id, 0) for x in node.args])
         stride = -(-s.items // self.group) * self.group
         lanes, moved = self._lanes(visited), list(begin.moved)
         read = sorted({(k - s.table - s.carry) // s.items for k in self._results.get(node.id, ())})
@@ -284,16 +288,16 @@ class SlotPlan:
         rows_of_carry = {} if visited.counted is not None else self._rows_of_carry(visited, kept, records)
         records |= {k: self._take(stride, align=self.group) for k in kept if k not in records}
         carry = {k: self._take(1) for k in range(s.carry) if k not in rows_of_carry}
-        in_row = {k: row[0] for k, row in enumerate(parts.item) if known[k] is None and len(runs(row)) == 1}
+        in_row: dict[int, int] = {}  # rows of items that lie side by side, or are put there
         for k, row in enumerate(parts.item):
-            if known[k] is None and lanes > 1 and 1 < len(runs(row)) <= s.items // lanes + 1:
-                in_row[k] = self._take(s.items)
-                moved += zip(row, range(in_row[k], in_row[k] + s.items), strict=True)
+            if known[k] is None and len(runs(row)) <= (1 if lanes == 1 else s.items // lanes + 1):
+                in_row[k] = row[0] if len(runs(row)) == 1 else self._take(s.items)
+                moved += zip(row, range(in_row[k], in_row[k] + s.items), strict=True) if in_row[k] != row[0] else ()
         base = self._take(0, align=self.group)
         common = {("rows", k): rows + k - base for k in range(s.read * s.columns)} if lanes == 1 else {}
         common |= {("carry", k): slot - base for k, slot in carry.items()}
         in_rows = {("record", k): slot for k, slot in records.items()} if lanes == 1 or not s.written else {}
-        view = View(
+        view = StepView(
             lanes,
             {("item", k): slot for k, slot in in_row.items()}
             | {("carry", k): row + visited.reversed for k, row in rows_of_carry.items()},
@@ -304,7 +308,7 @@ class SlotPlan:
         places_of_start = carry | {k: row + visited.reversed * s.items for k, row in rows_of_carry.items()}
         moved += [(slot, places_of_start[k]) for k, slot in enumerate(parts.carry)]
         at = [list(row) if numbers is None else numbers for row, numbers in zip(parts.at, known_at, strict=True)]
-        places = _own_places(subroutine)
+        places = own_places(subroutine)
         groups = None if visited.grouped is None else known[visited.grouped] or list(parts.item[visited.grouped])
         return Visiting(
             visited,
@@ -359,7 +363,7 @@ class SlotPlan:
         return TableStart(first, [(self.slots[nodes[k].id], first + k) for k in moving], cleared)
 
     def _subroutine(
-        self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None
+        self, function: Function, outside: Mapping[str, list[int]] | None = None, view: StepView | None = None
     ) -> Subroutine:
         base = self._take(0, align=self.group)
         group = 1 if view and view.lanes > 1 else self.group  # items on lanes are as states of a batch

@@ -25,13 +25,13 @@ from .procedure_values import ARRAYS, NUMBERS, Expressions, Value, parsed
 
 def compiled(functions: Sequence[Callable[..., Any]]) -> bytes:
     """Object code of procedures, each under its own name, for this host."""
-    program = Program()
+    program = ProcedureModule()
     for function in functions:
         program.add(function, "")
     return program.compiled()
 
 
-class Program:
+class ProcedureModule:
     """The functions of one module of IR. constants: take the place of constants of the functions' module."""
 
     def __init__(self, **constants: float) -> None:
@@ -45,7 +45,7 @@ class Program:
         """Write a function, once; the types of its results."""
         name = function.__name__
         if name not in self.results:
-            body = Body(self, function)
+            body = ProcedureWriter(self, function)
             self.results[name] = body.results
             self.parts[name] = body.text(kind)
         return self.results[name]
@@ -65,10 +65,10 @@ class Program:
             return to.emit_object(module)
 
 
-class Body(Expressions):
+class ProcedureWriter(Expressions):
     """One function while it is written."""
 
-    def __init__(self, program: Program, function: Callable[..., Any]) -> None:
+    def __init__(self, program: ProcedureModule, function: Callable[..., Any]) -> None:
         super().__init__(function, program.add, program.constants, program.parts)
         self.results: list[str] = []
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` go

@@ -6,10 +6,10 @@ the vectors run along the columns, and a tile is TILE rows by two vectors.
 
 from __future__ import annotations
 
+from .compounds import TILE, Product
 from .ir import Builder
 from .plan import SlotPlan
 from .tiles import table_entry
-from .units import TILE, Product
 
 
 def write_product(b: Builder, plan: SlotPlan, product: Product, name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .procedure_values import F64, I64, PTR, External
-from .procedures import Program
+from .procedures import ProcedureModule
 
 INFINITE = float("inf")
 
@@ -44,7 +44,7 @@ RATES, RATES_OF_END, CONTROL = MEASURE + 8, MEASURE + 16, MEASURE + 24
 
 def compiled(stages: str, measures: int) -> bytes:
     """Object code of `direction`, `evaluate`, `newton` and `recede`; stages: IR of `backward` and `forward`."""
-    program = Program(MEASURES=measures)
+    program = ProcedureModule(MEASURES=measures)
     for function in (direction, evaluate, newton, recede):
         program.add(function, "")
     return program.compiled(stages)

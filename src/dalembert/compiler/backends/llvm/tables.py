@@ -1,7 +1,7 @@
 """Data that the code of fast calls reads: offsets in objects of Python and NumPy, and the words of its tables.
 
-`fastcall` compares the offsets with the running versions. An `Entry` describes the parameters of one function. A
-`Variant` describes one kernel: its inputs, its results, the addresses of its code.
+`fastcall` compares the offsets with the running versions. An `EntryWords` describes the parameters of one function. A
+`VariantWords` describes one kernel: its inputs, its results, the addresses of its code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DATA, RANK, DIMENSIONS, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64  # of an 
 DENSE, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # its flags
 
 
-class Entry:
+class EntryWords:
     """Words of the table of a function: the constants of Python that it compares with, then its parameters."""
 
     SLOW, ROOT, PARAMETERS, POSITIONAL = range(4)  # ROOT: the node of calls without choices
@@ -36,7 +36,7 @@ class Entry:
         return 4 + cls.CONSTANTS.index(name)
 
 
-class Node:
+class NodeWords:
     """Words of a node of the search for the variant: the variant, if nothing more is chosen; a dict of more nodes.
 
     The keys are the value of a choice without a default; the mark of a parameter that is given otherwise than by
@@ -52,7 +52,7 @@ class Records:
     KIND, WORD, VECTOR = 0, 1, 3
 
 
-class Variant:
+class VariantWords:
     """Words of the table of a kernel."""
 
     LIMIT, INPUTS, OUTPUTS, NUMBERS, KIND, VIEWS = range(6)  # NUMBERS: of all outputs; KIND: type of a tuple, or 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Body:
+class CallText:
     """The body of a function; `fail` is the label to which `require` goes. Values are names such as %v7, or numbers."""
 
     def __init__(self, fail: str = "slow") -> None:

@@ -304,11 +304,12 @@ def _fill_records_of_carry(b: Builder, visiting: Visiting, memory: str, reached:
             b.store(b.load(memory, slot), here, row)
         return carried
 
-    left = b.op(f"sub i64 {visiting.item_count}, {reached}")
-    some = b.op(f"icmp sgt i64 {left}, 0")
-    b.branch(
-        some, f"{visiting.subroutine.name}.beyond", lambda: b.repeat(f"{visiting.subroutine.name}.held", left, fill)
-    )
+    left, name = b.op(f"sub i64 {visiting.item_count}, {reached}"), visiting.subroutine.name
+
+    def fill_all() -> None:
+        b.repeat(f"{name}.held", left, fill)
+
+    b.branch(b.op(f"icmp sgt i64 {left}, 0"), f"{name}.beyond", fill_all)
 
 
 def _clear(b: Builder, place: str, size: str) -> None:

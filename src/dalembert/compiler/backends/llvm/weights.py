@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.compiler.graph.weighted import Weighted
+from dalembert.compiler.graph.product import Weighted
 
 from .compounds import Weighing, runs
 from .ir import Builder

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError
-from dalembert.compiler.backends.llvm.procedures import Program
+from dalembert.compiler.backends.llvm.procedures import ProcedureModule
 from dalembert.compiler.execute.procedures import F32, F64, I32, I64, U8, Procedures
 from tolerances import REORDERED
 
@@ -85,4 +85,4 @@ def test_python_and_the_code_agree(seed):
 )
 def test_what_cannot_be_compiled_is_refused_by_name(function, word):
     with pytest.raises(DalembertError, match=f"procedure {function.__name__}.*{word}"):
-        Program().add(function)
+        ProcedureModule().add(function)
