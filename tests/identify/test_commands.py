@@ -13,14 +13,14 @@ FITTED = 0.1  # of friction from one short log with noise
 DELAY = 1e-3  # of a delay from a log with that period [s]
 
 
-@pytest.fixture
-def files(tmp_path):
-    robot = load("2r")
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    robot, folder = load("2r"), tmp_path_factory.mktemp("logs")
     for number in (1, 2):
         motion = identify.excitation(robot, duration=8.0, rate=100.0, starts=1, velocity=4.0, seed=number)
         log = log_of(with_friction(robot, 0.3, 0.1), motion, noise=0.02, seed=number)
-        write_trajectory(tmp_path / f"log{number}.csv", robot, log)
-    return tmp_path
+        write_trajectory(folder / f"log{number}.csv", robot, log)
+    return folder
 
 
 def test_excite_writes_a_motion(tmp_path, capsys):

@@ -67,7 +67,7 @@ def test_noise_makes_least_squares_impossible_and_physical_possible(ur5, truth, 
     assert np.linalg.eigvalsh(bodies).min() < 0.0
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.9])
+@pytest.mark.parametrize("memory", [pytest.param(0.0, marks=pytest.mark.long), 0.9])
 def test_intervals_hold_the_truth(ur5, truth, motion, memory):
     """Of 54 base parameters in 20 logs with noise, about 95 of 100 lie within their intervals, whether the errors are
     independent or each is 0.9 of the one before and something new: a fit follows the errors of a short log."""

@@ -31,7 +31,7 @@ def noisy(rate: float, hold: int = 1, seed: int = 0) -> tuple[Log, np.ndarray]:
     return Log(robot, t, measured, tau=tau), a
 
 
-@pytest.mark.parametrize(("rate", "hold"), [(100.0, 1), (1000.0, 1), (5000.0, 5)])
+@pytest.mark.parametrize(("rate", "hold"), [(100.0, 1), pytest.param(1000.0, 1, marks=pytest.mark.long), (5000.0, 5)])
 def test_the_bandwidth_is_right_at_every_rate(rate, hold):
     """Noise that is not white cannot be told from motion by positions alone; the fit passes with the default."""
     log, a = noisy(rate, hold)

@@ -56,8 +56,14 @@ def starts(count):
     return START + 0.2 * np.random.default_rng(0).standard_normal((count, 2))
 
 
-@pytest.mark.parametrize("limits", [{}, {"torque": 25.0}])
-@pytest.mark.parametrize("iterations", [1, 2])
+@pytest.mark.parametrize(
+    ("iterations", "limits"),
+    [
+        (1, {}),
+        (2, {"torque": 25.0}),
+        *(pytest.param(*x, marks=pytest.mark.long) for x in ((1, {"torque": 25.0}), (2, {}))),
+    ],
+)
 def test_a_rollout_is_the_loop_in_python(limits, iterations):
     def fresh():
         return problem(**limits).receding(iterations, goal=GOAL)

@@ -55,7 +55,10 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+# limits are in the case of rk4 too
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.long] * (x in ("limits", "midpoint"))) for x in OPTIONS]
+)
 def test_the_second_problem_traces_no_step(traces, name):
     first, _ = swing(**OPTIONS[name])
     assert set(traces) == {"a node", "the end"}

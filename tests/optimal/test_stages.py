@@ -100,7 +100,14 @@ def test_double_integrator_stages_solve_the_dense_system(n):
 
 
 @pytest.mark.parametrize(
-    "n, m, curved", [(1, 1, ()), (3, 2, (1, 2)), (6, 4, (0, 1, 2, 3, 4, 5)), (9, 2, (8,)), (18, 12, range(6))]
+    "n, m, curved",
+    [
+        (1, 1, ()),
+        (3, 2, (1, 2)),
+        (6, 4, (0, 1, 2, 3, 4, 5)),
+        (9, 2, (8,)),
+        pytest.param(18, 12, range(6), marks=pytest.mark.long),
+    ],
 )
 def test_chained_stages_solve_the_dense_system(n, m, curved):
     rng, N, curved = np.random.default_rng(n), 5, tuple(curved)
