@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.compiler.execute import RecentSame
 from dalembert.contact import Contact, Patch, candidates
 from dalembert.contact.bounds import body_radius, deepest
 from dalembert.contact.candidates import in_the_ground, law_sources
@@ -86,14 +87,7 @@ def about_ground(model: Model, contact: Contact | None, q: Array, v: Array, step
         return [f"contact: {remark}"] if falls else []
     if contact.model == "mujoco":
         return []
-    patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
-    if names := _left_out(model, contact):
-        listed = ", ".join([*map(repr, names[:3]), *([f"… {len(names)} in all"] if len(names) > 3 else [])])
-        remarks.append(f"contact: pairs='ground' leaves out what stands in the world ({listed}): pairs='all' takes it")
-    if names := left_out(model, contact):
-        remarks.append(
-            f"contact: {', '.join(map(repr, names))}, a plane of the robot's file, is left out: it is not the ground"
-        )
+    patches, remarks = candidates(model, contact), [*_recent.get((model, contact), lambda: _shapes(model, contact))]
     if names := in_the_ground(model, contact, q):
         remarks.append(
             f"contact: {', '.join(map(repr, names))} stays in the ground, however the joints move, and is left out"
@@ -116,6 +110,22 @@ def about_ground(model: Model, contact: Contact | None, q: Array, v: Array, step
         *remarks,
         f"contact: {point.name!r} starts {_length(-point.gap)} deep in what it touches, and {follows}: {cure}",
     ]
+
+
+def _shapes(model: Model, contact: Contact) -> list[str]:
+    """Remarks on laws and shapes, which no state changes."""
+    remarks = [*law_sources(model, contact), *mesh_remarks(model, contact)]
+    if names := _left_out(model, contact):
+        listed = ", ".join([*map(repr, names[:3]), *([f"… {len(names)} in all"] if len(names) > 3 else [])])
+        remarks.append(f"contact: pairs='ground' leaves out what stands in the world ({listed}): pairs='all' takes it")
+    if names := left_out(model, contact):
+        remarks.append(
+            f"contact: {', '.join(map(repr, names))}, a plane of the robot's file, is left out: it is not the ground"
+        )
+    return remarks
+
+
+_recent = RecentSame(8)
 
 
 def _left_out(model: Model, contact: Contact) -> list[str]:
