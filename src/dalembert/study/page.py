@@ -16,7 +16,7 @@ from dalembert.report.page import number
 from dalembert.robot import Robot
 from dalembert.sim.run.run import Run
 from dalembert.study.distributions.space import MODEL, START
-from dalembert.view.recording import recording
+from dalembert.view.viewer import recording
 
 from .result import Result
 from .sensitivity import Sensitivity

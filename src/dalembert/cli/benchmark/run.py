@@ -14,7 +14,7 @@ from pathlib import Path
 from dalembert.errors import unknown
 from dalembert.files import write_text
 
-from . import cases, peers, plot, report, startup
+from . import cases, peers, report, startup
 from .report import Document
 from .study import OURS, Settings, cores, study
 
@@ -76,7 +76,7 @@ def main(
         write_text(out / "bench.json", json.dumps(document, indent=1) + "\n")
         write_text(out / "bench.txt", shown + "\n")
         if find_spec("matplotlib"):
-            plot.save(document, out / "bench.png")
+            report.save_plot(document, out / "bench.png")
         else:
             say('no plot: matplotlib is missing (pip install "dalembert[plot]")')
         say(f"written to {out}/")
