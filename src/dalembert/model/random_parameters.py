@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.spatial.pseudo_inertia import from_pseudo_inertia
 
 from .model import Model
 
@@ -31,7 +32,7 @@ def random_parameters(
             A[:3, :3] += shape * rng.uniform(-1.0, 1.0, (3, 3))
             A[:3, 3] = centre - A[:3, :3] @ centre + com * rng.uniform(-1.0, 1.0, 3)
             factor = np.exp(mass * rng.uniform(-1.0, 1.0))
-            sets[k, i] = _parameters(factor * (A @ moments @ A.T))
+            sets[k, i] = from_pseudo_inertia(factor * (A @ moments @ A.T))
     return sets.reshape(n, -1)
 
 
@@ -45,10 +46,3 @@ def _second_moments(pi: np.ndarray) -> np.ndarray:
     moments[:3, 3] = moments[3, :3] = h
     moments[3, 3] = m
     return moments
-
-
-def _parameters(moments: np.ndarray) -> np.ndarray:
-    """The ten numbers of second moments."""
-    sigma = moments[:3, :3]
-    I = np.trace(sigma) * np.eye(3) - sigma
-    return np.array([moments[3, 3], *moments[:3, 3], I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])

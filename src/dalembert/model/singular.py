@@ -54,7 +54,7 @@ def _opposed_by_itself(body: Body) -> bool:
     moves has kinetic energy.
     """
     S = np.array(body.joint.subspace(body.joint.random(np.random.default_rng(0), 1)[0]), float)
-    return not _has_null(S.T @ _spatial(body.inertia.parameters()) @ S + np.diag(body.joint.armature))
+    return not _has_null(S.T @ body.inertia.matrix() @ S + np.diag(body.joint.armature))
 
 
 def _together(model: Model, M: np.ndarray, places: list[int]) -> list[Unopposed]:
@@ -101,14 +101,6 @@ def _mass_matrix(model: Model, rng: np.random.Generator) -> np.ndarray:
             J = X_BP.adjoint().astype(float) @ jacobians[body.parent]
         J[:, body.v] += S
         jacobians.append(J)
-        M += J.T @ _spatial(body.inertia.parameters()) @ J
+        M += J.T @ body.inertia.matrix() @ J
         M[body.v, body.v] += np.diag(np.asarray(body.joint.armature, float))
     return M
-
-
-def _spatial(pi: np.ndarray) -> np.ndarray:
-    """The spatial inertia (6, 6), angular part first, of ten parameters."""
-    m, hx, hy, hz, xx, yy, zz, xy, xz, yz = pi
-    H = np.array([[0.0, -hz, hy], [hz, 0.0, -hx], [-hy, hx, 0.0]])
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return np.block([[I, H], [H.T, m * np.eye(3)]])
