@@ -93,7 +93,7 @@ class Randomization:
         draws = {name: as_draw(f"Environment: randomize: {name}", x) for name, x in table.items()}
         if CONTACT_FRICTION in draws and contact is not None and contact.model == "mujoco":
             raise DalembertError("Environment: randomize: contact_friction: contacts of MuJoCo's model take the file's")
-        live = checked_names([name for name in table if name not in OWN], contact)
+        live = checked_names([name for name in table if name not in OWN], contact, "Environment: randomize")
         order = (*live, *(name for name in OWN if name in draws))
         self.live = live
         self.parameters = {n: _parameter(n, draws[n], _nominal(model, contact, drive, n)) for n in order}
@@ -115,8 +115,10 @@ class Randomization:
             elif (values < 0.0).any():
                 raise DalembertError(f"{name}: negative")
         except DalembertError as error:
-            said = str(error).split(": ", 1)[-1].split(" in state")[0]
-            raise DalembertError(f"{where}: {each.draw}: {said}: expected a law all of whose robots can be") from None
+            said = str(error).split(": ", 1)[-1].split(" in state")[0].removesuffix(", or check=False")
+            raise DalembertError(
+                f"{where}: {each.draw}: {said}: expected a range of values that a robot can have"
+            ) from None
 
     def split(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
         """The numbers of each parameter."""
@@ -161,7 +163,9 @@ def _parameter(name: str, draw: Draw, nominal: np.ndarray) -> Parameter:
     """The parameter with its factors; refuses what has no meaning."""
     where = f"Environment: randomize: {name}"
     if name == "inertia" and draw.kind != "scale":
-        raise DalembertError(f"{where}: {draw.kind} draws ten numbers by themselves, which no body may have: use scale")
+        raise DalembertError(
+            f"{where}: {draw.kind} draws ten numbers apart, which are no possible body: use learn.scale(low, high)"
+        )
     if draw.kind == "scale" and name in ("placement", "shape_placement", PAYLOAD, DELAY):
         raise DalembertError(f"{where}: its nominal value is 0: use learn.uniform(…) in the place of learn.scale(…)")
     if name == GAINS and draw.kind != "scale":
