@@ -70,14 +70,14 @@ class Losses:
             what = f"the joint does not start at the world's origin, and {counts} from there"
             self.change("joint", joint.name, what, "q is the pose in the world")
 
-    def leave_out_slip_speed(self, joint: Joint, written: str) -> None:
-        """Friction in a format that has no slip speed; written: what it becomes there."""
+    def leave_out_slip_speed(self, joint: Joint, written: str, there: str) -> None:
+        """Friction in a format that has no slip speed; written: the word for it, whose law is what `there` says."""
         if np.any(joint.friction) and joint.slip_speed != SLIP:
             what = f"the slip speed of friction, which {self.language} does not state"
             self.change("joint", joint.name, what, f"{written}, which reads back with {SLIP:g}")
         elif np.any(joint.friction):
             what = f"friction, without the slip speed {SLIP:g}, which {self.language} does not state"
-            self.note("joint", joint.name, what, f"{written}: readers differ in its law")
+            self.note("joint", joint.name, what, f"{written}: {there}")
 
     def leave_out_drive(self, joint: Joint) -> None:
         """Properties of a joint's drive that only this package's own elements and tables can state."""

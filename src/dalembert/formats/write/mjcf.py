@@ -158,7 +158,7 @@ class _Mjcf:
                 element.set(attribute, number(value))
         if np.any(joint.stiffness):
             self._spring(element, joint)
-        self.losses.leave_out_slip_speed(joint, "frictionloss")
+        self.losses.leave_out_slip_speed(joint, "frictionloss", "MuJoCo holds it as a constraint")
         if np.any(np.isfinite(joint.velocity_limit)):
             self.losses.note("joint", joint.name, "MJCF has no limits of speed", "left out")
         self.losses.leave_out_drive(joint)

@@ -187,7 +187,7 @@ class _Sdf:
         if not joint.flat:
             self._ball(joint)
             return
-        self.losses.leave_out_slip_speed(joint, "<friction>")
+        self.losses.leave_out_slip_speed(joint, "<friction>", "simulators differ in its law")
         for k, tag in enumerate(("axis", "axis2")[: joint.nv]):
             self._axis(element, tag, joint, k, step.mimic if k == 0 else None)
 
