@@ -28,7 +28,16 @@ def backend(request):
         library.config.update("jax_enable_x64", False)
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS, ids=str)
+SLOPES = "_slopes", "_jacobian", "_rates"  # they have the nodes of what they differentiate, one after the other
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(each, id=str(each), marks=[pytest.mark.long] if str(each).endswith(SLOPES) else [])
+        for each in EXPRESSIONS
+    ],
+)
 def test_agrees_with_the_interpreter(expression, backend):
     def run(function, inputs, outputs, n):
         for name, x in backend[0].run(function, inputs, n).items():
