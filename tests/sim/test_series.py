@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from tolerances import PRODUCT, assert_close
+from tolerances import PRODUCT, SLOPE, assert_close
 
 ARM, N, H = load("2r"), 12, 1e-2
 START, REST = np.array([0.3, -0.4]), np.zeros(2)
@@ -48,7 +48,7 @@ def test_slopes_are_by_row():
     move[7, 1] = 1e-5
     ends = [rolled(goal=GOALS + sign * move).q for sign in (1.0, -1.0)]
     assert slope.parameters["noise"].shape == slope.parameters["goal"].shape == (N, 2)
-    assert_close(slope.parameters["goal"][7, 1], (ends[0] @ ends[0] - ends[1] @ ends[1]) / 2e-5, 1e-8)
+    assert_close(slope.parameters["goal"][7, 1], (ends[0] @ ends[0] - ends[1] @ ends[1]) / 2e-5, SLOPE)
 
 
 def test_rows_for_motions_or_steps_are_told_apart():
