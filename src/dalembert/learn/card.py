@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from copy import copy
@@ -50,4 +51,6 @@ def on_stream(torch: Any, device: Any) -> AbstractContextManager[Any]:
     """Make PyTorch's current stream that of CuPy."""
     import cupy
 
-    return cupy.cuda.ExternalStream(torch.cuda.current_stream(device).cuda_stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # its successor is not in older releases of CuPy
+        return cupy.cuda.ExternalStream(torch.cuda.current_stream(device).cuda_stream)
