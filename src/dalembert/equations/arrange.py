@@ -173,7 +173,7 @@ class Arranger:
 
     def _function_rank(self, functions: Functions) -> Any:
         waves = [
-            (sum(abs(m) for _, m in angle), name, [(self._rank_of(p), m) for p, m in angle], n)
+            (sum(m if m > 0 else -m for _, m in angle), name, [(self._rank_of(p), m) for p, m in angle], n)
             for (name, angle), n in functions.waves
         ]
         return [(self._rank_of(p), n) for p, n in functions.atoms], waves

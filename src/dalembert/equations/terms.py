@@ -11,7 +11,7 @@ from .laurent import PART, Polynomial, Ring
 REAL = 1e-13  # part of a coefficient below which it is round-off
 EXPANDED = 400  # terms up to which products of sines and cosines are tried
 
-Angle = tuple[tuple[int, Fraction], ...]  # (position of an input, its multiple), in the order of inputs
+Angle = tuple[tuple[int, Fraction | int], ...]  # (position of an input, its multiple), in the order of inputs
 Wave = tuple[str, Angle]  # ("cos" or "sin", of what)
 Monomial = tuple[tuple[int, int], ...]  # (position of a variable, its exponent)
 
@@ -28,7 +28,8 @@ def split(ring: Ring, monomial: int) -> tuple[Angle, Monomial]:
     """The turns of a monomial as an angle, and its other variables."""
     parts = ring.exponents(monomial)
     kinds = {position: ring.generators[position] for position, _ in parts}
-    angle = [(kinds[p].value, Fraction(e, PART)) for p, e in parts if kinds[p].kind == "turn"]
+    turns = ((kinds[p].value, e) for p, e in parts if kinds[p].kind == "turn")
+    angle = [(value, Fraction(e, PART) if e % PART else e // PART) for value, e in turns]
     others = [(p, e) for p, e in parts if kinds[p].kind != "turn"]
     return tuple(sorted(angle, key=lambda pair: ring.generators[pair[0]].value)), tuple(others)
 
@@ -70,7 +71,7 @@ def _expanded(angle: Angle, kept: str) -> Iterable[tuple[tuple[tuple[Wave, int],
     """exp(i·angle) as products of powers of sines and cosines."""
     terms: list[tuple[tuple[tuple[Wave, int], ...], complex]] = [((), 1.0 + 0j)]
     for position, multiple in angle:
-        single: Angle = ((position, Fraction(1)),)
+        single: Angle = ((position, 1),)  # a number of Python: its hash and comparison are fast
         powers = _turned(int(multiple), kept)
         terms = [
             ((*waves, *[((name, single), n) for name, n in (("cos", c), ("sin", s)) if n]), x * y)
