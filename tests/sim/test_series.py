@@ -56,6 +56,8 @@ def test_rows_for_motions_or_steps_are_told_apart():
     with pytest.raises(DalembertError, match=r"noise has shape .* could be one per motion or one per step"):
         rolled(goal=GOALS[None], q=many)
     assert np.array_equal(rolled(NOISE[None], GOALS[None], many).q[5], rolled().q)
+    with pytest.raises(DalembertError, match=r"noise has shape \(24, 2\): 24 rows, almost one for each of the 25"):
+        ARM.rollout(START, REST, lambda t, q, v, noise: noise, H, 25, parameters={"noise": np.zeros((24, 2))})
     bad = NOISE.copy()
     bad[3] = np.nan
     with pytest.raises(DalembertError, match="noise, goal has NaN"):
