@@ -23,7 +23,8 @@ HEAD = 6  # words before the arguments
 FEW = 16384  # states up to which small blocks spread the work over more processors
 # A division within 2 ulp instead of 0.5: it needs no branch.
 OPTIONS = ("-std=c++17", "-prec-div=false")
-QUICKLY = ("--Ofast-compile=min",)  # of kernels for rare branches: half of the time
+QUICKLY = ("--Ofast-compile=min",)  # of rare kernels and long ones: half of the time, or a third
+LONG = 60_000  # lines
 
 
 class Array(NamedTuple):
@@ -157,8 +158,8 @@ class CudaKernel:
             with Progress(f"compiling {self.name} for CUDA"):
                 source = emit(self._build(), NAME, element)
                 sources = [source, *([source.rare] if source.rare else [])]
+                options = [_options(nvrtc, x.text, x is not source) for x in sources]
                 with ThreadPoolExecutor(len(sources)) as pool:
-                    options = [OPTIONS, (*OPTIONS, *(QUICKLY if nvrtc.getVersion() >= (12, 9) else ()))]
                     codes = list(pool.map(lambda x, o: _compile(nvrtc, x.text, capability, o), sources, options))
             facts = [{"name": x.name, "threads": x.threads, "room": x.room, "held": x.held} for x in sources]
             entry = cache.CacheEntry(b"".join(codes), {"lengths": [len(x) for x in codes], "kernels": facts})
@@ -177,6 +178,12 @@ def _start(kernel: Loaded, numbers: Sequence[int], count: int, stream: int) -> N
     here = addressof(words)
     words[1], words[3] = here + 8 * HEAD, here + 8 * (HEAD - 1)
     cupy().cuda.driver.launchKernel(kernel.address, -(-count // threads), 1, 1, threads, 1, 1, 0, stream, 0, here)
+
+
+def _options(nvrtc: Any, text: str, rare: bool) -> Sequence[str]:
+    """Options for a source: what is long or rare is compiled quickly, by versions that can."""
+    quickly = (rare or text.count("\n") > LONG) and nvrtc.getVersion() >= (12, 9)
+    return (*OPTIONS, *QUICKLY) if quickly else OPTIONS
 
 
 def _compile(nvrtc: Any, text: str, capability: str, options: Sequence[str]) -> bytes:
