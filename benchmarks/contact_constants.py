@@ -17,15 +17,15 @@ from types import ModuleType
 
 import numpy as np
 
-from dalembert.contact.solver import Carrier, Law, bodies, constraint_impulses, contact_error, impulses, iteration
+from dalembert.contact.solver import Carrier, Law, constraint_impulses, contact_error, impulses, iteration
 from dalembert.contact.solver.row_laws import row_impulse
 
 JAMS = Path(__file__).parent.parent / "tests" / "unit" / "contact" / "solver" / "jams.json"
 PRECISIONS = (1e-10, np.float64), (1e-4, np.float32)  # with their tolerances [m/s]
-WHOLE = ("SWEEPS", "STEPS", "MOST_STEPS", "SEARCHED", "FINE")  # numbers of passes
+WHOLE = ("SWEEPS", "STEPS", "PATIENCE", "FINE")  # numbers of passes
 NAMES = (
-    *("SWEEPS", "STEPS", "MOST_STEPS", "SLOW", "SOFT", "FALL", "STIFF", "SOFTER", "PATIENCE", "STIFFEST", "CLOSE"),
-    *("SEARCHED", "DESCENT", "FINE", "DEEPER", "ROUNDING", "NOISE", "WELL_WITHIN"),
+    *("SWEEPS", "STEPS", "SLOW", "FIRST", "NEW", "FLIP", "STAY", "LATER", "PATIENCE", "MOST_SOFT", "WORSE"),
+    *("STIFFEST", "STIFF", "FINE", "DEEPER", "ROUNDING", "WELL_WITHIN"),
 )
 
 
@@ -113,7 +113,7 @@ def scaled(name, factor):
 @contextmanager
 def changed(name, value):
     """The constant with another value wherever it was imported."""
-    rooms: list[ModuleType] = [room for room in (iteration, impulses, bodies) if hasattr(room, name)]
+    rooms: list[ModuleType] = [room for room in (iteration, impulses) if hasattr(room, name)]
     kept = getattr(iteration, name)
     for room in rooms:
         setattr(room, name, value)

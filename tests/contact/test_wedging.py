@@ -15,12 +15,15 @@ MU, STEP = 0.3, 1e-3
 STRUCK = 0.1  # of an impulse: one step brings the gap to zero, and the next one takes the rest of the speed
 
 
-def pendulum(clearance: float) -> Robot:
-    """A point mass on a hinge with a ball at its tip, which passes the floor by so much [m], or meets it."""
+def pendulum(clearance: float, balls: int = 0) -> Robot:
+    """A point mass on a hinge with a ball at its tip, which passes the floor by so much [m], or meets it; and balls."""
     builder = ModelBuilder("pendulum", gravity=(0.0, 0.0, -G))
     place = {"joint": "revolute", "axis": (0, 1, 0), "xyz": (0, 0, FLOOR + LENGTH + RADIUS + clearance)}
     builder.add_body("arm", parent="world", mass=1.0, com=(0, 0, -LENGTH), inertia=np.zeros((3, 3)), **place)
     builder.add_geometry(Sphere(RADIUS), body="arm", xyz=(0, 0, -LENGTH), role="collision")
+    for k in range(balls):
+        builder.add_body(f"ball{k}", parent="world", joint="free", mass=1.0, inertia=0.1 * np.eye(3))
+        builder.add_geometry(Sphere(RADIUS), body=f"ball{k}", role="collision")
     return builder.build()
 
 
@@ -39,12 +42,13 @@ def test_a_tip_that_wedges_itself_stops_at_the_impulse_that_takes(restitution: f
     assert run.contacts.unsettled == 0
 
 
-@pytest.mark.parametrize("clearance", [1e-7, 1e-5, 1e-4])
-def test_a_tip_that_clears_the_floor_swings_on(clearance: float) -> None:
-    """A straight way would meet the floor up to h² v² / 2 r = 80 µm above it."""
-    contact = Contact(ground=FLOOR, friction=MU, restitution=0.5)
-    run = pendulum(clearance).simulate(
-        np.array([1.0]), np.zeros(1), 1.6, step=4 * STEP, record=4 * STEP, contact=contact
-    )
+@pytest.mark.parametrize(("clearance", "balls"), [(1e-7, 0), (1e-4, 0), (1e-5, 2)])
+def test_a_tip_that_clears_the_floor_swings_on(clearance: float, balls: int) -> None:
+    """A straight way would meet the floor up to h² v² / 2 r = 80 µm above it; also beside balls that fall."""
+    contact = Contact(ground=FLOOR, friction=MU, restitution=0.5, pairs="all" if balls else "ground")
+    robot = pendulum(clearance, balls)
+    start = np.concatenate([[1.0], *([10.0 + k, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0] for k in range(balls))])
+    settings = {"step": 4 * STEP, "record": 4 * STEP, "contact": contact}
+    run = robot.simulate(start, np.zeros(robot.nv), 1.6, **settings)
     assert not run.contacts.force.any()
-    assert run.q.min() == pytest.approx(-1.0, abs=4 * STEP)
+    assert run.q[:, 0].min() == pytest.approx(-1.0, abs=4 * STEP)

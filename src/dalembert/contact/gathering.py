@@ -221,8 +221,10 @@ class Gathering:
 
     @cached_property
     def pattern(self) -> np.ndarray:
-        """(nv, nv): whether some candidate ties two velocities together."""
-        return tied(self.model, self.signs)
+        """(nv, nv): whether two velocities move bodies of the same candidate, alike or not."""
+        pairs = sorted({(patch.first, patch.second) for patch in self.owner})
+        sides = [freedom_signs(self.model, [(pair[side], WORLD) for pair in pairs]) for side in (0, 1)]
+        return tied(self.model, sides[0] + sides[1])
 
     def signs_of(self, number: Any) -> np.ndarray:
         """(freedoms,) of the candidate with a number; zeros for an empty slot."""
@@ -237,14 +239,6 @@ class Gathering:
     def groups_of(self, number: Any) -> np.ndarray:
         """(g,): 1 for each group that the candidate with a number is in, else 0."""
         return lookup(np.concatenate([np.zeros((1, self.groups.shape[1])), self.groups]), number + 1.0)
-
-    def pushing(self, numbers: np.ndarray, p: np.ndarray, count: Any) -> np.ndarray:
-        """(g,): how many contacts of each group push with impulses p (k, 3), of the first `count` of those numbered."""
-
-        def step(number: Any, p: Any) -> dict[str, Any]:
-            return {"pushing": where(p[0] > 0.0, 1.0, 0.0) * self.groups_of(number)}
-
-        return mapped(step, {"number": numbers, "p": p}, count)["pushing"].sum(axis=0)
 
     def law(self, number: Any) -> ContactLaw:
         """The law of the candidate with a number."""

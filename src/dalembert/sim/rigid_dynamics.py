@@ -14,7 +14,8 @@ import numpy as np
 from dalembert.contact import Patch
 from dalembert.contact.gathering import Gathering, Motions, Points, in_slots, points
 from dalembert.contact.rows import contact_rows, tangent_frame
-from dalembert.contact.solver import Carrier, ContactRows, Law, Rows, constraint_impulses, contact_problem
+from dalembert.contact.solver import Carrier, JointContacts, Law, Rows, constraint_impulses, contact_problem
+from dalembert.contact.solver.motions import Moved
 from dalembert.dynamics import algorithms
 from dalembert.dynamics.algorithms.forward_dynamics import MassSolver
 from dalembert.dynamics.algorithms.passive import friction_level
@@ -30,6 +31,7 @@ from .elements.contact import laws_of
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
 CLOSED = 1e-5  # [m]: a gap up to which a rigid contact touches
 EXACT = 1e-6  # [m/s²]: error of the accelerations of rigid contacts
+FINER = 0.01  # of the velocity that this error makes: the tolerance of the solver
 SHARED = 1e-10  # of the size of their rows: redundant sticking contacts share the force
 
 
@@ -75,7 +77,7 @@ def rigid_dynamics(
         c[3 * k] = c[3 * k] + where(gap > CLOSED, gap / h, 0.0)
     mu = [law.static_friction for law in laws_of(patches)]
     free, laws = _friction_rows(carrier.some(range(n, len(J))), friction, v, kick)
-    solution = constraint_impulses(carrier, np.concatenate([c, free]), mu, laws, tolerance=h * EXACT)
+    solution = constraint_impulses(carrier, np.concatenate([c, free]), mu, laws, tolerance=FINER * h * EXACT)
     p = _least(rows.J, solution.p[:n], solution.slip, mu)
     a = mass.backward(mass.r * (kick + sparse_product(carrier.Y, np.concatenate([p, solution.p[n:]])))) / h
     world = np.array([axes.T @ each for axes, each in zip(rows.axes, p.reshape(-1, 3) / h, strict=True)])
@@ -133,13 +135,14 @@ def rigid_dynamics_in_slots(
     k, nv = len(gathering), model.nv
     columns = mapped(column, slots._asdict(), count)
     axes = columns.pop("axes")
-    contacts = ContactRows(**columns, levers=np.zeros((k, 0)), pattern=gathering.pattern, count=count, unroll=False)
+    contacts = JointContacts(columns | {"reach": np.zeros((k, 0))}, count=count, pattern=gathering.pattern)
     of_rows, n = Carrier.bodies(M, mass, np.eye(nv)[list(friction)]), len(friction)
     problem = contact_problem(contacts, Rows(of_rows, *_friction_rows(of_rows, friction, v, kick), np.zeros(n)))
-    solution = problem.impulses((np.zeros(3 * k + n), np.zeros(k)), h * EXACT, h * EXACT)
+    solution = problem.impulses((np.zeros(3 * k + n), np.zeros(k)), FINER * h * EXACT, FINER * h * EXACT)
     (p,), of_friction = problem.split(solution.p)
     p = _least_in_slots(contacts, p, solution.slip)
-    a = mass.backward(mass.r * contacts.pushed(p, kick + sparse_product(of_rows.Y, of_friction))) / h
+    begin = Moved(kick + sparse_product(of_rows.Y, of_friction), np.zeros((0, 6)))
+    a = mass.backward(mass.r * contacts.pushed(p, begin).joints) / h
 
     def entered(_: Any, number: Any, axes: Any, p: Any) -> dict[str, Any]:
         return {"rows": (axes.T @ p / h)[None], "to": np.array([number])}
@@ -148,9 +151,9 @@ def rigid_dynamics_in_slots(
     return ContactDynamics(a, visit(entered, items, np.zeros((k, 3)), count=count)["table"], here.gap)
 
 
-def _least_in_slots(contacts: ContactRows, p: np.ndarray, slip: np.ndarray) -> np.ndarray:
+def _least_in_slots(contacts: JointContacts, p: np.ndarray, slip: np.ndarray) -> np.ndarray:
     """Solve like `_least`; p (k, 3), slip (k,)."""
-    nv, at = contacts.J.shape[2], contacts.tied()
+    nv, at = contacts.columns["J"].shape[2], contacts.tied()
 
     def stuck(entries: Any, push: Any, J: Any, p: Any, slip: Any) -> dict[str, Any]:
         slow = slip * slip * (p[1:] @ p[1:]) <= (AHEAD * EXACT) ** 2
@@ -158,20 +161,24 @@ def _least_in_slots(contacts: ContactRows, p: np.ndarray, slip: np.ndarray) -> n
         entries = entries + on * sum(row[at[0]] * row[at[1]] for row in J)
         return {"entries": entries, "push": push + on * (J.T @ p), "on": on}
 
-    items = {"J": contacts.J, "p": p, "slip": slip}
+    items = {"J": contacts.columns["J"], "p": p, "slip": slip}
     begin = {"entries": np.zeros(len(at[0])), "push": np.zeros(nv)}
-    sums = scan(stuck, items, begin, count=contacts.count, history=False)
+    sums = scan(stuck, items, begin, count=contacts.count)
     A = np.zeros((nv, nv), object)
-    A[at] = sums["entries"]
+    A[at] = sums["entries"][-1]
     least = SHARED * (1.0 + reduce(maximum, list(np.diag(A))))
-    x = factor(A + least * np.eye(nv)).solve(sums["push"])
+    x = factor(A + least * np.eye(nv)).solve(sums["push"][-1])
 
     def shared(outside: Any, J: Any, on: Any, mu: Any) -> dict[str, Any]:
         force = J @ x
         leaves = logical_or(force[0] < 0.0, force[1:] @ force[1:] > mu * mu * force[0] * force[0])
         return {"outside": outside + on * where(leaves, 1.0, 0.0), "force": force}
 
-    items = {"J": contacts.J, "on": sums["on"], "mu": contacts.mu}
-    each = scan(shared, items, {"outside": 0.0}, count=contacts.count, history=False)
-    inside = where(each["outside"] < 0.5, 1.0, 0.0)
+    each = scan(
+        shared,
+        {"J": contacts.columns["J"], "on": sums["on"], "mu": contacts.columns["mu"]},
+        {"outside": 0.0},
+        count=contacts.count,
+    )
+    inside = where(each["outside"][-1] < 0.5, 1.0, 0.0)
     return p + (inside * sums["on"])[:, None] * (each["force"] - p)

@@ -20,8 +20,9 @@ from dalembert.math import logical_and, logical_not, logical_or, maximum, minimu
 
 from .carriers import Carrier
 from .cones import TINY, contact_block, contact_impulse_on_lanes, regular
-from .impulses import ContactProblem, constraint_impulses, constraint_problem
+from .impulses import constraint_impulses, constraint_problem
 from .iteration import ACCURACY, WELL_WITHIN, ConstraintImpulses, at_work, largest, newton_correction, settled
+from .problem import ContactProblem
 from .row_laws import ANY
 
 DEPENDENT = 1e-5  # of its diagonal entry: a pivot below this, also of float32, belongs to what others hold already
@@ -41,9 +42,9 @@ class ColdProblem(ContactProblem):
 
     def impulses(self, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any) -> ConstraintImpulses:
         """All impulses on their laws."""
-        J, X, Y = (x.reshape(-1, self.n) for x in (self.contacts.J, self.contacts.X, self.contacts.Y))
-        mu = list(self.contacts.mu)
-        return impulses_from_rest(Carrier(self.M, J, X.T, Y.T), self.contacts.c.ravel(), mu, tolerance, finer)
+        columns = self.kinds[0].columns
+        J, X, Y = (columns[name].reshape(-1, self.n) for name in "JXY")
+        return impulses_from_rest(Carrier(self.M, J, X.T, Y.T), columns["c"].ravel(), columns["mu"], tolerance, finer)
 
 
 def impulses_from_rest(

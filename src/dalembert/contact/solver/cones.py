@@ -153,34 +153,54 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     return _Slid(p, slipped, minimum(length * absolute(slipped - slip), most), error)
 
 
-def yielding_contact(
-    size: np.ndarray, mu: Any, levers: np.ndarray, held: np.ndarray, u: np.ndarray, give: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Impulses p (3 + m,) of a contact at velocities u, and K (3 + m, 3 + m) = −dp/du, if its law gives way a little.
+def active_set(size: np.ndarray, mu: Any, levers: Sequence[Any] | np.ndarray, p: np.ndarray, u: np.ndarray) -> Any:
+    """Number of the part of its law that a contact with impulses p and velocities u (3 + m,) is on.
 
-    A contact that holds is a damper about the impulses `held`: it gives way by a share `give` of its size (3 + m,). The
-    largest friction follows the normal impulse of the same damper; moments about m axes are up to the levers times it.
+    0 open, 1 sticks, 2 slides; 3 more where the first moment slides, 6 where the second does, and so on.
     """
-    stiffness = np.array([1.0 / (give * x + TINY) for x in size])
-    across = 1.0 / (0.5 * give * (size[1] + size[2]) + TINY)
-    pressed = held[0] - stiffness[0] * u[0]
-    closed = pressed > 0.0
-    normal, along = where(closed, pressed, 0.0), where(closed, stiffness[0], 0.0)
-    tangents = held[1:3] - across * u[1:3]
-    length = sqrt(tangents @ tangents + TINY)
-    sticks, e = length <= mu * normal, tangents / length
-    share = where(sticks, 1.0, mu * normal / length)
+    pressed, sticks, _, _ = _sides(size, mu, p, u)
+    number: Any = where(sticks, 1.0, 2.0)
+    for i, lever in enumerate(levers):
+        y = p[3 + i] - u[3 + i] / (size[3 + i] + TINY)
+        number = number + where(absolute(y) <= lever * maximum(p[0], 0.0), 0.0, 3.0 * 2.0**i)
+    return where(pressed, number, 0.0)
+
+
+def linear_contact(
+    size: np.ndarray, mu: Any, levers: Sequence[Any] | np.ndarray, p: np.ndarray, u: np.ndarray, give: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Change (3 + m,) of the impulses p of a contact towards its law at velocities u, and K (3 + m, 3 + m) = −dp/du.
+
+    Both are of the part of the law that it is on: see `active_set`. What is held gives way by a share `give` of its
+    size (3 + m,). The impulses that follow may lie outside the cone.
+    """
+    pressed, sticks, t, share = _sides(size, mu, p, u)
+    g = 0.5 * (size[1] + size[2])
+    along, stiff = 1.0 / (give * size[0] + TINY), 1.0 / (give * g + TINY)
+    across, lift = np.array([-t[1], t[0]]), -along * u[0]
+    slack = share / ((1.0 - share + give) * g + TINY)
+    slides = mu * (p[0] + lift) * t - (slack * (across @ u[1:3])) * across - p[1:3]
     K = np.zeros((len(u), len(u)), object)
-    K[0, 0] = along
-    K[1:3, 0] = where(sticks, 0.0, mu * along * e)
-    K[1:3, 1:3] = (across * share) * (np.eye(2) - where(sticks, 0.0, 1.0) * np.outer(e, e))
-    turned = []
+    K[0, 0] = where(pressed, along, 0.0)
+    K[1:3, 0] = where(logical_and(pressed, logical_not(sticks)), mu * along * t, 0.0)
+    K[1:3, 1:3] = where(pressed, where(sticks, stiff * np.eye(2), slack * np.outer(across, across)), 0.0)
+    change = [lift, *where(sticks, -stiff * u[1:3], slides)]
     for i, lever in enumerate(levers, 3):
-        moment = held[i] - stiffness[i] * u[i]
-        holds, way = absolute(moment) < lever * normal, where(moment > 0.0, lever, -lever)
-        turned.append(where(holds, moment, way * normal))
-        K[i, i], K[i, 0] = where(holds, stiffness[i], 0.0), where(holds, 0.0, way * along)
-    return np.array([normal, *(share * tangents), *turned]), K
+        y, firm = p[i] - u[i] / (size[i] + TINY), 1.0 / (give * size[i] + TINY)
+        holds, way = absolute(y) <= lever * maximum(p[0], 0.0), where(y > 0.0, lever, -lever)
+        change.append(where(holds, -firm * u[i], way * (p[0] + lift) - p[i]))
+        K[i, i], K[i, 0] = (
+            where(pressed, where(holds, firm, 0.0), 0.0),
+            where(pressed, where(holds, 0.0, way * along), 0.0),
+        )
+    return where(pressed, np.array(change), -p), K
+
+
+def _sides(size: np.ndarray, mu: Any, p: np.ndarray, u: np.ndarray) -> tuple[Any, Any, np.ndarray, Any]:
+    """Whether a contact is closed, and sticks; direction (2,) of its friction, and share that friction takes of it."""
+    y = p[1:3] - u[1:3] / (0.5 * (size[1] + size[2]) + TINY)
+    length, largest = sqrt(y @ y + TINY), mu * maximum(p[0], 0.0)
+    return p[0] - u[0] / (size[0] + TINY) > 0.0, length <= largest, y / length, minimum(1.0, largest / length)
 
 
 def slip_where_sliding(mu: Any, p: np.ndarray, u: np.ndarray) -> Any:

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.linear.zeros import sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, minimum, repeat, where
+from dalembert.math import logical_or, maximum, minimum, repeat, where
 from dalembert.math.elementary import is_precise
 
 from .row_laws import ANY
 
-# What breaks at ten times or a tenth of each of these: benchmarks/contact_constants.py, on 64 hard starts. A tenth of
-# MOST_STEPS leaves 19 of them unsettled, FALL × 10 8 and 3.5 times the passes, PATIENCE 4 or 11; a tenth of STEPS takes
-# 2.7 times the passes, ten times the SWEEPS 1.8 times. STIFFEST, SOFTER and SOFT change them by a fifth at most.
-# FINE, ROUNDING, NOISE and WELL_WITHIN change nothing there: their reasons are not shown yet.
-SWEEPS, STEPS, MOST_STEPS = 12, 50, 150  # at most: sweeps, and Newton steps of a round, and of the last one
+if TYPE_CHECKING:
+    from .problem import ContactProblem
+
+SWEEPS, STEPS = 12, 150  # at most: first sweeps, and Newton steps
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
-SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
-SOFTER = (3.0, 10.0, 1e3)  # the same shares where further rounds start: contacts that jam must not move far at once
-PATIENCE = 0.8  # how these shares fall
-ROUNDS = 1 + len(SOFTER)
-STIFFEST = 1e-7  # the least share where numbers are precise
-CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
-SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
+FIRST, NEW = 0.01, 0.1  # shares of their size by which contacts and rows give way at first: that push, and others
+FLIP, STAY, LATER = 10.0, 0.3, 0.8  # times that share for one that changes its active set, or stays; after so many
+PATIENCE = 20  # Newton steps, from which on one that stays becomes stiffer slowly
+MOST_SOFT, WORSE = 10.0, 100.0  # the largest share; an error so many times that before: all become softer
+STIFFEST, STIFF = 1e-7, 1e-4  # the least share where numbers are precise, and else
 FINE = 4  # Newton steps towards a finer change than the tolerance
 DEEPER = 0.05  # times a much finer change: so far go Newton steps, lest the next time step needs them again
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
-NOISE = 0.5  # the same of impulses that stiff dampers make of the rounding of velocities
 ACCURACY = 1e-9  # of slopes
+LARGE = 48  # loose bodies up to which all islands are solved for by Newton steps together
+CYCLES = 2  # of sweeps and Newton steps, at most, where all bodies fit
+PACE = 0.75  # of what a sweep there and back changes, left by the next one: slower ones cost more than Newton steps
+SLOWER = 0.9  # a sweep over all that leaves more than this share of the changes before it is the last one
 WELL_WITHIN = 0.05  # of the tolerance: where the error itself is known, passes go on to this, which is seldom one more
 
 
@@ -51,66 +49,18 @@ class ConstraintImpulses(NamedTuple):
     settled: Any
 
 
-class Yielding(NamedTuple):
-    """Laws that give way, at some velocities of the bodies: impulses p, and A, Jᵀ (p − held) (m,).
+class LinearLaws(NamedTuple):
+    """Laws of contacts and rows, linear about some impulses and velocities, each on the part of its law that it is on.
 
-    A = M + Jᵀ K J, with K = −dp/du, or whatever `Problem.solve` takes for it.
+    change, K: changes of impulses towards the laws, and −dp/du, by kind and of rows. sets: numbers of these parts.
+    give: shares by which what is held gives way. push: Jᵀ change.
     """
 
-    p: np.ndarray
-    A: Any
+    change: Any
+    K: Any
+    sets: np.ndarray
+    give: np.ndarray
     push: np.ndarray
-
-
-class Problem(ABC):
-    """Contacts and rows, with their laws and what carries them. Impulses p and velocities u are in one order."""
-
-    M: np.ndarray  # (m, m) inertia of what carries them
-    with_contacts: bool
-    aim: float = 1.0  # of the tolerance: what the first sweeps go on to
-    sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
-    scale_of: np.ndarray  # velocities without impulses of contacts and rows that are at work
-    added: float = 1.0  # errors of contacts add up to this times the largest one, as over bodies on each other
-
-    @abstractmethod
-    def pushed(self, p: np.ndarray) -> np.ndarray:
-        """w = Y p of all contacts and rows."""
-
-    def carried(self, p: np.ndarray) -> np.ndarray:
-        """State that sweeps carry on beside the impulses."""
-        return self.pushed(p)
-
-    @abstractmethod
-    def velocities(self, w: np.ndarray) -> np.ndarray:
-        """u = c + Xᵀ w of all contacts and rows."""
-
-    @abstractmethod
-    def along(self, x: np.ndarray) -> np.ndarray:
-        """J x of all contacts and rows, for velocities x (m,) of what carries them."""
-
-    @abstractmethod
-    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
-
-    @abstractmethod
-    def yielding(self, held: np.ndarray, u: np.ndarray, give: Any) -> Yielding:
-        """Laws that give way about the impulses `held`, at velocities u."""
-
-    @abstractmethod
-    def power(self, held: np.ndarray, u: np.ndarray, du: np.ndarray, give: Any) -> tuple[np.ndarray, Any]:
-        """Impulses p of such laws, and du · (p − held)."""
-
-    @abstractmethod
-    def chosen(self, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Impulses and slips of each contact and row alone, with the others as they are, and what they change."""
-
-    @abstractmethod
-    def solve(self, A: Any, b: np.ndarray) -> np.ndarray:
-        """A⁻¹ b; A: of `Yielding`."""
-
-    def unsettled(self, p: np.ndarray, slip: np.ndarray, finer: Any) -> Unsettled | None:
-        """The part that a sweep still moves by more than `finer`, as a problem of its own; None: all is one problem."""
-        return None
 
 
 class Unsettled(NamedTuple):
@@ -119,28 +69,29 @@ class Unsettled(NamedTuple):
     restored: from p and slip of the part to those of the whole.
     """
 
-    problem: Problem
+    problem: ContactProblem
     p: np.ndarray
     slip: np.ndarray
     restored: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def solved_problem(
-    problem: Problem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
+    problem: ContactProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
 ) -> ConstraintImpulses:
     """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
     p, slip = start
-    scale = largest([*problem.scale_of, *(problem.sizes * p)])
-    iteration = Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
+    iteration = Iteration(problem, tolerance, tolerance if finer is None else finer, problem.scale(p))
+    if problem.bodies:
+        return iteration.in_islands(p, slip)
     target = iteration.finer if problem.aim == 1.0 else minimum(iteration.finer, problem.aim * tolerance)
     first = iteration.sweeps(p, slip, SLOW, 0.0, target)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
-    end = iteration.rounds(begin | {"done": done}, ACCURACY, iteration.corrected)
+    end = iteration.newton(begin | {"done": done}, ACCURACY, iteration.corrected)
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
-def newton_correction(problem: Problem) -> Callable[..., dict[str, Any]]:
+def newton_correction(problem: ContactProblem) -> Callable[..., dict[str, Any]]:
     """The Newton step at a solution from which its slopes come: of `repeat`, on p, slip, change, count, done."""
     return Iteration(problem, 0.0, 0.0, 0.0).corrected
 
@@ -148,10 +99,9 @@ def newton_correction(problem: Problem) -> Callable[..., dict[str, Any]]:
 class Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
-    def __init__(self, problem: Problem, tolerance: Any, finer: Any, scale: Any) -> None:
+    def __init__(self, problem: ContactProblem, tolerance: Any, finer: Any, scale: Any) -> None:
         self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
-        self.finest = finer if finer is tolerance else finer * clip(finer / maximum(tolerance, 1.0 / ANY), DEEPER, 1.0)
-        self.with_contacts = problem.with_contacts
+        self.finest = DEEPER * finer
         self.stiffest = where(is_precise(scale), STIFFEST, STIFF)
 
     def settled(self, change: Any, tolerance: Any) -> Any:
@@ -167,164 +117,139 @@ class Iteration:
             return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
 
         begin = {"p": p, "slip": slip, "w": self.problem.carried(p), "change": ANY, "done": done}
-        return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
+        return repeat(sweep, SWEEPS if self.problem.kinds else 1, begin, "done")
 
-    def rounds(
+    def in_islands(self, p: np.ndarray, slip: np.ndarray) -> ConstraintImpulses:
+        """The impulses of a problem with loose bodies: sweeps over the islands that are not settled, then Newton steps.
+
+        Where there are more bodies than Newton steps take together, sweeps go on as far as they come; beside robots,
+        Newton steps then solve for the islands that fit, and sweeps over all tell what is left.
+        """
+        problem, tolerance, finer, scale = self.problem, self.tolerance, self.finer, self.scale
+        large = problem.bodies > LARGE
+        p, slip, _, change = problem.swept(p, slip, problem.pushed(p))
+        begin = {"p": p, "slip": slip, "change": change, "count": 1.0, "done": self.settled(change, finer)}
+        resting = 0.0 if large else where(finer < tolerance, 1.0, 0.0)  # Newton steps take errors so far back that one
+        pace = None if large else PACE  # sweep is enough
+
+        def swept(p: np.ndarray, slip: np.ndarray, _: Any, count: Any, _done: Any) -> dict[str, Any]:
+            after = problem.islands_swept(p, slip, tolerance, finer, scale, pace)
+            state = {name: getattr(after, name) for name in ("p", "slip", "change")}
+            return state | {"count": count + after.passes, "done": 1.0}
+
+        def over_all(p: np.ndarray, slip: np.ndarray, _: Any, count: Any, _done: Any) -> dict[str, Any]:
+            after = self.sweeps(p, slip, SLOWER, 0.0, tolerance)
+            state = {name: after[name] for name in ("p", "slip", "change")}
+            return state | {"count": count + after["passes"], "done": self.settled(after["change"], tolerance)}
+
+        def cycle(*parts: Any) -> dict[str, Any]:
+            state = repeat(swept, 1, dict(zip(begin, parts, strict=True)) | {"done": resting}, "done")
+            aim = tolerance if large else finer
+            state = {name: state[name] for name in begin} | {"done": self.settled(state["change"], aim)}
+            if large and not problem.n:  # the code of Newton steps would take longer to compile than all else
+                return state
+            after = self.newton(state)
+            if large:
+                after = repeat(over_all, 1, {name: after[name] for name in begin} | {"done": state["done"]}, "done")
+            return {name: after[name] for name in begin}
+
+        if large:
+            end = repeat(cycle, 1, begin, "done")
+        else:
+            end = repeat(cycle, CYCLES, begin, "done", ACCURACY, self.corrected)
+        return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
+
+    def newton(
         self,
         begin: dict[str, Any],
         fixed_point: float | None = None,
         correction: Callable[..., dict[str, Any]] | None = None,
     ) -> dict[str, Any]:
-        """Rounds of Newton steps and sweeps from p, slip, change, count, done on; the last two: as of `repeat`."""
+        """Newton steps where p, slip, change, count, done are not settled; the last two arguments: as of `repeat`."""
 
-        def corrected(*parts: Any) -> dict[str, Any]:
-            assert correction is not None
-            return correction(*parts) | {"round": 0.0}
+        def steps(p: np.ndarray, slip: np.ndarray, change: Any, count: Any, _done: Any) -> dict[str, Any]:
+            part = self.problem.unsettled(p, slip, self.finer)
+            if part is None:
+                after = self._newton_steps(p, slip)
+            else:
+                of_part = Iteration(part.problem, self.tolerance, self.finer, self.scale)
+                after = of_part._newton_steps(part.p, part.slip)
+                after["p"], after["slip"] = part.restored(after["p"], after["slip"])
+            state = {"p": numbers(after["p"]), "slip": numbers(after["slip"]), "change": after["error"]}
+            return state | {"count": count + after["passes"], "done": after["done"]}
 
-        slopes = None if correction is None else corrected
-        return repeat(self.one_round, ROUNDS, begin | {"round": 0.0}, "done", fixed_point, slopes)
+        return repeat(steps, 1, begin, "done", fixed_point, correction)
 
-    def one_round(
-        self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, _done: Any, number: Any
-    ) -> dict[str, Any]:
-        """Newton steps, and sweeps where these do not settle it; number: of this round.
+    def _newton_steps(self, p: np.ndarray, slip: np.ndarray) -> dict[str, Any]:
+        """p, slip, change and done after Newton steps on the active set, and their number.
 
-        The first one starts with dampers that are rather stiff. Where friction times the mobility of a normal by a
-        tangent is above that of the normal (Painlevé), the impulses of contacts that jam then go in circles. Soft
-        dampers let them move little at a time, and become stiffer slowly. What further rounds reach is kept where it is
-        better.
+        Each step solves the laws at once, with what is held giving way a little. Impulses are not put back on the cones
+        between steps, which would stagnate where points share a load, but once the error is small. One that changes its
+        active set gives way more, so that others need not wait for it.
         """
-        part = self.problem.unsettled(p, slip, self.finer)
-        if part is None:
-            after = self._steps_and_sweeps(p, slip, change, number)
-        else:
-            of_part = Iteration(part.problem, self.tolerance, self.finer, self.scale)
-            after = of_part._steps_and_sweeps(part.p, part.slip, change, number)
-            after["p"], after["slip"] = part.restored(after["p"], after["slip"])
-        kept = logical_and(number > 0.5, change < after["change"])
-        return {
-            "p": numbers(where(kept, p, after["p"])),
-            "slip": numbers(where(kept, slip, after["slip"])),
-            "change": where(kept, change, after["change"]),
-            "count": count + after["passes"],
-            "done": after["done"],
-            "round": number + 1.0,
-        }
+        problem = self.problem
+        u = problem.velocities(problem.pushed(p))
+        count = sum(len(kind) for kind in problem.kinds) + len(problem.rows.c)
+        begin: dict[str, Any] = {"p": p, "u": u, "slip": slip, "sets": np.zeros(count), "give": np.zeros(count)}
+        begin |= {"error": problem.missed(p, u)[0], "failed": 0.0, "count": 0.0, "done": 0.0}
+        return repeat(self._step, STEPS, begin, "done")
 
-    def _steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, number: Any) -> dict[str, Any]:
-        """p, slip and change after a round, how many passes it took, and whether it is done."""
-        give = where(change <= self.tolerance, STIFF, SOFT)  # within the tolerance all are on their parts of the laws
-        for k, softer in enumerate(SOFTER, 1):
-            give = where(number > k - 0.5, softer, give)
-        p = numbers(where(number > 1.5, 0.0, p))  # where a round from what is known was of no use
-        begin: dict[str, Any] = {
-            "p": p,
-            "u": self.problem.velocities(self.problem.pushed(p)),
-            "x": np.zeros(len(self.problem.M)),
-        }
-        begin |= {"slip": slip, "change": change, "give": give, "count": 0.0, "done": 0.0, "over": 0.0}
-        most = where(number > len(SOFTER) - 0.5, float(MOST_STEPS), float(STEPS))
-        steps = repeat(partial(self._step, most), MOST_STEPS, begin, "over")
-        swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
-        further = swept["passes"] > 0.0
-        return {
-            "p": swept["p"],
-            "slip": swept["slip"],
-            "change": where(further, swept["change"], steps["change"]),
-            "passes": steps["passes"] + swept["passes"],
-            "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
-        }
+    def _step(
+        self,
+        p: np.ndarray,
+        u: np.ndarray,
+        slip_before: np.ndarray,
+        sets: np.ndarray,
+        give: np.ndarray,
+        error: Any,
+        failed: Any,
+        count: Any,
+        _done: Any,
+    ) -> dict[str, Any]:
+        """One Newton step; where it made the error far worse, it is taken back, and all become softer.
+
+        failed: whether that happened to the last one.
+        """
+        problem, early = self.problem, count < PATIENCE
+        stay, softest = where(early, STAY, LATER), where(early, 1.0, MOST_SOFT)
+
+        def softened(number: Any, before: Any, give: Any, p: Any) -> Any:
+            kept = where(number == before, maximum(stay * give, self.stiffest), minimum(FLIP * give, softest))
+            kept = where(failed > 0.5, minimum(FLIP * give, MOST_SOFT), kept)
+            return where(count < 0.5, where(p == 0.0, NEW, FIRST), kept)
+
+        laws = problem.linear(p, u, sets, give, softened)
+        after = numbers(p + problem.newton_step(laws))
+        velocities = problem.velocities(problem.pushed(after))
+        missed, slip = problem.missed(after, velocities)
+        near = self.settled(missed, where(count < FINE, self.finest, self.tolerance))
+        failed = where(missed <= WORSE * error, 0.0, 1.0)  # also where it is no number
+
+        back = failed > 0.5
+
+        def within_cones(after: np.ndarray, *_: Any) -> dict[str, Any]:
+            new = problem.projected(after)
+            velocities = problem.velocities(problem.pushed(new))
+            missed, slip = problem.missed(new, velocities)
+            return {"p": new, "u": velocities, "slip": slip, "error": missed, "over": 1.0}
+
+        state = {"p": where(back, p, after), "u": where(back, u, velocities), "slip": where(back, slip_before, slip)}
+        state = {name: numbers(x) for name, x in state.items()} | {"error": where(back, error, missed)}
+        end = repeat(within_cones, 1, state | {"over": 1.0 - near}, "over")
+        done = where(back, 0.0, near * self.settled(end["error"], self.tolerance))
+        state = {name: end[name] for name in ("p", "u", "slip")} | {"sets": laws.sets, "give": laws.give}
+        state |= {"error": end["error"], "failed": failed, "count": count + 1.0, "done": done}
+        return state
 
     def corrected(self, p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
         """A Newton step at the solution, on the parts of the laws that all are on there: what its slopes come from.
 
         Of the ways in which contacts can share a load it changes nothing, so that velocities have slopes there too.
         """
-        problem = self.problem
-        u = problem.velocities(problem.pushed(p))
-        laws = problem.yielding(p, u, STIFF)
-        moved = problem.along(problem.solve(laws.A, laws.push))
-        after, _ = problem.power(p, u + moved, moved, STIFF)
-        return {"p": numbers(after), "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}
-
-    def _step(
-        self,
-        most: Any,
-        held: np.ndarray,
-        u: np.ndarray,
-        x: np.ndarray,
-        slip: np.ndarray,
-        _: Any,
-        give: Any,
-        count: Any,
-        _done: Any,
-        _over: Any,
-    ) -> dict[str, Any]:
-        """One Newton step, of at most so many, with laws that give way about the impulses `held`.
-
-        u: velocities with these; x (m,): how far those of the bodies have moved from there. Once impulses and
-        velocities agree, what is held becomes what they are, and gives way less.
-        """
-        problem = self.problem
-        here = u + problem.along(x)
-        laws = problem.yielding(held, here, give)
-        momentum = sparse_product(problem.M, x)
-        step = problem.solve(laws.A, laws.push - momentum)
-        moved = problem.along(step)
-        inertia = step @ momentum, step @ sparse_product(problem.M, step)
-        share = self._share(held, here, moved, give, step @ (momentum - laws.push), *inertia)
-        x, here = x + share * step, here + share * moved
-        p, _ = problem.power(held, here, moved, give)
-        after = problem.velocities(problem.pushed(p))
-        error = largest(after - here)
-        lost = self.scale + NOISE * give * error == self.scale  # rounding of velocities, times what holds them
-        chosen, slip, change = problem.chosen(p, numbers(where(lost, here, after)))
-        done = self.settled(problem.added * change, where(count < FINE, self.finest, self.tolerance))
-        agree = logical_or(logical_or(error <= CLOSE * share * largest(moved), 10.0 * error <= self.tolerance), lost)
-        return {
-            "p": numbers(where(logical_and(done > 0.0, lost), chosen, where(logical_or(agree, done > 0.0), p, held))),
-            "u": numbers(where(agree, after, u)),
-            "x": numbers(where(agree, 0.0, x)),
-            "slip": slip,
-            "change": change,
-            "give": where(agree, maximum(where(give > SOFT, PATIENCE, FALL) * give, self.stiffest), give),
-            "count": count + 1.0,
-            "done": done,
-            "over": where(count + 1.0 < most, done, 1.0),
-        }
-
-    def _share(
-        self, held: np.ndarray, u: np.ndarray, moved: np.ndarray, give: Any, slope: Any, begin: Any, size: Any
-    ) -> Any:
-        """How much of a step is taken: up to where the energy that laws which give way take no longer falls along it.
-
-        By false position (Illinois). slope: step · (M x − push), below 0; begin: step · M x; size: step · M step.
-        """
-
-        def rise(share: Any) -> Any:
-            _, power = self.problem.power(held, u + share * moved, moved, give)
-            return begin + share * size - power
-
-        def narrowed(
-            low: Any, high: Any, at_low: Any, at_high: Any, side: Any, share: Any, done: Any
-        ) -> dict[str, Any]:
-            share = (low * at_high - high * at_low) / (at_high - at_low)
-            there = rise(share)
-            above = there > 0.0
-            return {
-                "low": where(above, low, share),
-                "high": where(above, share, high),
-                "at_low": where(above, where(side > 0.0, 0.5 * at_low, at_low), there),
-                "at_high": where(above, there, where(side < 0.0, 0.5 * at_high, at_high)),
-                "side": where(above, 1.0, -1.0),
-                "share": share,
-                "done": where(absolute(there) <= -DESCENT * slope, 1.0, 0.0),
-            }
-
-        at_high = rise(1.0)
-        searched = logical_and(slope < 0.0, at_high > -DESCENT * slope)
-        start = {"low": 0.0, "high": 1.0, "at_low": slope, "at_high": at_high, "side": 0.0, "share": 1.0}
-        return repeat(narrowed, SEARCHED, start | {"done": where(searched, 0.0, 1.0)}, "done")["share"]
+        problem, none = self.problem, np.zeros(sum(len(kind) for kind in self.problem.kinds) + len(self.problem.rows.c))
+        laws = problem.linear(p, problem.velocities(problem.pushed(p)), none, none, lambda *_: STIFF)
+        after = numbers(p + problem.newton_step(laws))
+        return {"p": after, "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}
 
 
 def settled(change: Any, tolerance: Any, scale: Any) -> Any:

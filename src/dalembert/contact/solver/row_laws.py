@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, where
+from dalembert.math import clip, logical_or, maximum, where
 
 from .cones import TINY
 
@@ -38,15 +38,23 @@ def row_impulse(law: Law, g: Any, u: Any) -> Any:
     return where(touched, clip((target - u) / maximum(g, 1.0 / ANY), -law.most, law.most), 0.0)
 
 
-def yielding_row(law: Law, held: Any, u: Any, give: Any, compliance: Any) -> tuple[Any, Any]:
-    """The impulse p of a row at the velocity u, and K = −dp/du, where its law gives way a little.
+def active_part(law: Law, p: Any, u: Any, size: Any) -> Any:
+    """Number of the part of its law that a row is on: 0 free, ±1 held at low or high, ±2 with all its impulse.
 
-    A row that is held is a damper about the impulse `held`: it gives way by `give` and by its compliance [velocity per
-    impulse].
+    u: velocity of what gives way as well; size: what an impulse gives it.
     """
-    stiffness = 1.0 / (give + compliance + TINY)
-    moved = u + compliance * held
-    below, above = held - stiffness * (moved - law.low), held - stiffness * (moved - law.high)
-    held_at = logical_or(logical_or(below > 0.0, above < 0.0), law.low == law.high)
-    p = where(held_at, where(above < 0.0, above, below), 0.0)
-    return clip(p, -law.most, law.most), where(logical_and(held_at, absolute(p) < law.most), stiffness, 0.0)
+    below, above = p - (u - law.low) / maximum(size, 1.0 / ANY), p - (u - law.high) / maximum(size, 1.0 / ANY)
+    pinned = law.low == law.high
+    pushes = where(below < law.most, 1.0, 2.0)
+    pulls = where(above > -law.most, where(pinned, 1.0, -1.0), -2.0)
+    return where(below > 0.0, pushes, where(above < 0.0, pulls, where(pinned, pushes, 0.0)))
+
+
+def linear_row(law: Law, p: Any, u: Any, part: Any, give: Any) -> tuple[Any, Any]:
+    """Change of the impulse p of a row on a part of its law at the velocity u, and K = −dp/du.
+
+    A row that is held gives way by `give` [velocity per impulse], its compliance included.
+    """
+    K = where(absolute(part) == 1.0, 1.0 / (give + TINY), 0.0)
+    towards = where(part > 1.5, law.most, where(part < -1.5, -law.most, 0.0)) - p
+    return where(absolute(part) == 1.0, -K * (u - where(part > 0.0, law.low, law.high)), towards), K

@@ -15,14 +15,15 @@ import numpy as np
 from dalembert.math import logical_or, map, maximum, minimum, repeat, where
 
 from .arrays import chosen, largest_and_total
+from .contacts import Begin, Records, nothing_more, where_it_is
 from .iteration import settled
-from .kinds import SIZE, Begin, Records, nothing_more, where_it_is
+from .motions import Moved
 from .row_laws import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .bodies import BodyProblem
+    from .problem import ContactProblem
 
 SWEEPS = 400  # at most
 WORSE = 8.0  # times the smallest change so far: sweeps go back to where that was
@@ -63,12 +64,12 @@ class _Pass(NamedTuple):
 
 
 class Sweeps:
-    """Sweeps over the kinds of contacts of a problem, then its rows, whose impulses are rows of the table behind all.
+    """Sweeps over the kinds of contacts of a problem, then its rows, whose impulses stand behind w in one vector.
 
     row_start: impulses of rows from which they start. tolerance, finer: changes of velocities, as in `iteration`.
     """
 
-    def __init__(self, problem: BodyProblem, row_start: np.ndarray, tolerance: Any, finer: Any) -> None:
+    def __init__(self, problem: ContactProblem, row_start: np.ndarray, tolerance: Any, finer: Any) -> None:
         self.problem, self.row_start, self.tolerance, self.finer = problem, row_start, tolerance, finer
         self.count = problem.kinds[0].count if len(problem.kinds) == 1 else None  # places beyond it count as 0
 
@@ -110,7 +111,7 @@ class Sweeps:
         end = repeat(sweep, SWEEPS, state, "done")
         better = end["better"] > 0.5
         p, slip, w = (chosen(better, end[name], end[f"best_{name}"]) for name in ("p", "slip", "w"))
-        rows = w[self.problem.table_rows :].ravel()[: len(self.row_start)]
+        rows = w[self.problem.size :]
         return Swept(self.problem.joined(self.problem.by_kind(p.T), rows), slip, end["smallest"], end["count"])
 
     def _there(self, last: _Pass) -> tuple[Records, Any]:
@@ -121,8 +122,7 @@ class Sweeps:
             kept = where(lost, 0.0, last.share * along)
             return {"w_start": where(lost, best, w + kept), "w_along": kept, "best_w": where(better, w, best)}
 
-        bodies = {"w": last.w.ravel(), "w_along": last.w_along.ravel(), "best_w": last.best_w.ravel()}
-        moved = {name: x.reshape(-1, SIZE) for name, x in map(moved_on, bodies).items()}
+        moved = map(moved_on, {"w": last.w, "w_along": last.w_along, "best_w": last.best_w})
 
         def begin(p: Any, slip: Any, along: Any, best_p: Any, best_slip: Any) -> tuple[Any, Any, Records]:
             kept = where(lost, 0.0, last.share * along)
@@ -132,7 +132,7 @@ class Sweeps:
 
         states = {"p": last.p.T, "slip": last.slip, "along": last.along.T, "best_p": last.best_p.T}
         after = self._each(begin, nothing_more, states | {"best_slip": last.best_slip}, moved["w_start"], False)
-        after["table"], change = self._rows_swept(after["table"], 0.0)
+        after["w"], change = self._rows_swept(after["w"], 0.0)
         return after | moved, change
 
     def _back(self, there: Records, change: Any) -> tuple[Records, Any, Any]:
@@ -146,26 +146,23 @@ class Sweeps:
             return {"along": along + change, "square": (sizes * change) @ change, "most": maximum(most, moved)}
 
         states = {name: there[name] for name in ("p", "slip", "start", "along", "moved")}
-        table, row_change = self._rows_swept(there["table"], change)
-        after = self._each(where_it_is, added, states, table, True)
+        w, row_change = self._rows_swept(there["w"], change)
+        after = self._each(where_it_is, added, states, w, True)
         most, square = largest_and_total(after["most"], after["square"], self.count)
 
         def moved_on(w: Any, start: Any, along: Any) -> Records:
             return {"along": along + (w - start)}
 
-        bodies = {"w": after["table"].ravel(), "start": there["w_start"].ravel(), "along_w": there["w_along"].ravel()}
+        moves = {"w": after["w"], "start": there["w_start"], "along_w": there["w_along"]}
         state = {"p": after["p"].T, "slip": after["slip"], "along": after["along"].T}
-        state |= {"best_p": there["best_p"].T, "best_slip": there["best_slip"], "w": after["table"]}
-        state |= {"w_along": map(moved_on, bodies)["along"].reshape(-1, SIZE), "best_w": there["best_w"]}
+        state |= {"best_p": there["best_p"].T, "best_slip": there["best_slip"], "w": after["w"]}
+        state |= {"w_along": map(moved_on, moves)["along"], "best_w": there["best_w"]}
         return state, maximum(most, row_change), square
 
     def _pushed(self, p: np.ndarray) -> np.ndarray:
-        """The table of impulses p, with those of rows behind it."""
+        """w of impulses p, with those of rows behind it."""
         w = self.problem.pushed(self.problem.joined(self.problem.by_kind(p), self.row_start))
-        return np.concatenate([w, self._padded(self.row_start)]).reshape(-1, SIZE)
-
-    def _padded(self, rows: np.ndarray) -> np.ndarray:
-        return np.concatenate([rows, np.zeros(-len(rows) % SIZE)])
+        return np.concatenate([w, self.row_start])
 
     def _each(
         self,
@@ -175,21 +172,22 @@ class Sweeps:
         w: np.ndarray,
         reverse: bool,
     ) -> dict[str, Any]:
-        """`Contacts.each`, kind after kind; in reverse from the last."""
-        kinds = self.problem.kinds
-        parts = {name: self.problem.by_kind(x) for name, x in states.items()}
+        """`Contacts.swept`, kind after kind; in reverse from the last."""
+        problem = self.problem
+        kinds, at, rows = problem.kinds, Moved.split(w[: problem.size], problem.n), w[problem.size :]
+        parts = {name: problem.by_kind(x) for name, x in states.items()}
         results: dict[int, dict[str, Any]] = {}
         for i in range(len(kinds))[:: -1 if reverse else 1]:
             of_kind = {name: x[i] for name, x in parts.items()}
-            results[i] = kinds[i].each(begin, added, of_kind, w, reverse)
-            w = results[i].pop("table")
+            results[i] = kinds[i].swept(begin, added, of_kind, at, reverse)
+            at = results[i].pop("w")
         joined = {name: np.concatenate([results[i][name] for i in range(len(kinds))]) for name in results[0]}
-        return joined | {"table": w}
+        return joined | {"w": np.concatenate([at.flat(), rows])}
 
-    def _rows_swept(self, table: np.ndarray, most: Any) -> tuple[np.ndarray, Any]:
-        """The table after each row in turn, and the largest velocity that any has changed, at least `most`."""
-        n, count = self.problem.table_rows, len(self.row_start)
-        if not count:
-            return table, most
-        w, rows, changes = self.problem.rows_swept(table[n:].ravel()[:count], table[:n].ravel())
-        return np.concatenate([w, self._padded(rows)]).reshape(-1, SIZE), reduce(maximum, changes, most)
+    def _rows_swept(self, w: np.ndarray, most: Any) -> tuple[np.ndarray, Any]:
+        """w after each row in turn, and the largest velocity that any has changed, at least `most`."""
+        n, end = self.problem.n, self.problem.size
+        if end == len(w):
+            return w, most
+        rows, joints, changes = self.problem.rows.swept(w[end:], w[:n])
+        return np.concatenate([joints, w[n:end], rows]), reduce(maximum, changes, most)

@@ -9,11 +9,11 @@ import numpy as np
 from dalembert.math import logical_or, map, take, visit, where
 
 from .arrays import largest_size
+from .contacts import Contacts
 from .islands import contact_labels, fitting_islands, gathered, labels_of, listed_bodies
-from .kinds import Contacts, LinkContacts
 
 if TYPE_CHECKING:
-    from .bodies import BodyProblem
+    from .problem import ContactProblem
 
 
 class UnsettledPart:
@@ -23,10 +23,10 @@ class UnsettledPart:
     that fit; None: all, which keep their numbers. kinds, bodies (numbers), body_count: of the part; start: (p, slip).
     """
 
-    def __init__(self, problem: BodyProblem, p: np.ndarray, slip: np.ndarray, finer: Any, most: int | None) -> None:
-        self.whole, self.joints, self.n = problem, problem.joints, problem.bodies
+    def __init__(self, problem: ContactProblem, p: np.ndarray, slip: np.ndarray, finer: Any, most: int | None) -> None:
+        self.whole, self.joints, self.n = problem, problem.n > 0, problem.bodies
         self.parts, self.slips, moved, self.rows, *_ = problem.swept_by_kind(p, slip, problem.pushed(p))
-        self.islands, self.fits = self.n + bool(self.joints), most is None or self.n <= most
+        self.islands, self.fits = self.n + self.joints, most is None or self.n <= most
         pairs = [self._pairs(kind) for kind in problem.kinds]
         every, count = _listed(pairs, [kind.count for kind in problem.kinds], self.islands)
         if not self.joints:
@@ -36,12 +36,12 @@ class UnsettledPart:
             contact_labels(x, kind.count, labels, self.islands) for kind, x in zip(problem.kinds, pairs, strict=True)
         ]
         flags = self._flags(labels, of_contacts, moved, finer)
-        chosen = flags if self.fits else fitting_islands(flags, labels, (most or 0) + bool(self.joints))
+        chosen = flags if self.fits else fitting_islands(flags, labels, (most or 0) + self.joints)
         self.with_joints = take(chosen, labels[-1:])[0, 0] if self.joints else 0.0
         self.places: np.ndarray | None = None
         self.bodies, self.body_count = np.arange(float(self.n)), None
         if most is not None:
-            wanted, room = take(chosen, labels)[:, 0], most + bool(self.joints)
+            wanted, room = take(chosen, labels)[:, 0], most + self.joints
             listed = listed_bodies(every, count, wanted, self.islands, room)
             self.bodies, self.places, self.body_count = listed
         self.kinds: list[Contacts] = []
@@ -59,14 +59,12 @@ class UnsettledPart:
     def _pairs(self, kind: Contacts) -> np.ndarray:
         """(k, 2): the bodies of islands that contacts tie together, the number of islands being that of none."""
         none, robot = float(self.islands), float(self.n)
-        first, end = float(self.joints), float(self.joints + self.n)
 
         def one(numbers: Any) -> dict[str, Any]:
-            loose = [where(logical_or(x < first, x >= end), none, x - first) for x in numbers]
-            return {"pair": np.array([loose[0], robot] if of_links else loose)}
+            loose = [where(logical_or(x < 0.0, x >= float(self.n)), none, x) for x in numbers]
+            return {"pair": np.array([*loose, robot] if kind.moves_joints else loose)}
 
-        of_links = isinstance(kind, LinkContacts)
-        return map(one, {"numbers": kind.at[:, :1] if of_links else kind.at}, kind.count)["pair"]
+        return map(one, {"numbers": kind.at}, kind.count)["pair"]
 
     def _flags(self, labels: np.ndarray, of_contacts: list[np.ndarray], moved: list[np.ndarray], finer: Any) -> Any:
         """(n, 1): 1 for each island with a contact that moved by more than `finer`, and for that of joints."""
@@ -79,7 +77,7 @@ class UnsettledPart:
             of_robot = {"rows": np.ones((1, 1)), "to": labels[-1:]}
             flags = visit(lambda _: of_robot, {}, flags, np.full((1, 1), -1.0))["table"]
         for kind, label, x in zip(self.whole.kinds, of_contacts, moved, strict=True):
-            if not isinstance(kind, LinkContacts):
+            if not kind.moves_joints:
                 flags = visit(flagged, {"label": label, "moved": x}, flags, count=kind.count)["table"]
         return flags
 
@@ -87,26 +85,24 @@ class UnsettledPart:
         self, kind: Contacts, pairs: np.ndarray, wanted: np.ndarray, p: np.ndarray, slip: np.ndarray
     ) -> tuple[Contacts, Any, np.ndarray, np.ndarray]:
         """Contacts of a kind in the part, their numbers in the whole and count, and where they start."""
-        rows = self.joints + len(self.bodies)
-        if isinstance(kind, LinkContacts):
+        if kind.moves_joints:
             at, count = kind.at, kind.count
             if self.places is not None:
-                loose = self._renumbered(pairs[:, :1], count)
-                at, count = np.concatenate([loose, at[:, 1:]], axis=1), where(self.with_joints > 0.5, count, 0.0)
-            return kind.some(at, kind.columns, rows, count), None, p, slip
+                at, count = self._renumbered(pairs[:, :1], count), where(self.with_joints > 0.5, count, 0.0)
+            return kind.some(at, kind.columns, count), None, p, slip
         columns = dict(kind.columns) | {"at of all": kind.at, "p": p, "slip": slip, "pair": pairs}
         numbers, kept, count = gathered(columns, wanted, kind.count)
         at, pairs, p, slip = (kept.pop(name) for name in ("at of all", "pair", "p", "slip"))
         if self.places is not None:
             at = self._renumbered(pairs, count)
-        return kind.some(at, kept, rows, count), (numbers, count), p, slip
+        return kind.some(at, kept, count), (numbers, count), p, slip
 
     def _renumbered(self, numbers: np.ndarray, count: Any) -> np.ndarray:
-        """Rows of the table of the part, of bodies by their numbers; −1: none."""
+        """Numbers of bodies in the part, by those in the whole; −1: none."""
 
         def one(read: Any, numbers: Any) -> dict[str, Any]:
             both = zip(numbers, read, strict=True)
-            return {"at": np.array([where(x < float(self.n), self.joints + y[0], -1.0) for x, y in both])}
+            return {"at": np.array([where(x < float(self.n), y[0], -1.0) for x, y in both])}
 
         assert self.places is not None
         return visit(one, {"numbers": numbers}, self.places, numbers, count=count)["at"]

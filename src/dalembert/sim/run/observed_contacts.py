@@ -21,7 +21,7 @@ from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, Memory, RigidContact, laws_of
 from ..elements.soft import SoftContact
 from ..program import Program
-from ..system.contact_step import step_of
+from ..system.contact_step import ContactStep
 from ..system.drift import drifted
 from ..system.system import System
 from .compiled import Programs
@@ -187,7 +187,7 @@ class SceneView:
     def __init__(self, system: System, element: RigidContact, memory: Memory) -> None:
         self.system, self.element, self.memory = system, element, memory
         self.scene = element.scene(system.model)
-        self.bodies = self.scene.bodies if element.looped else system.model.bodies
+        self.bodies = self.scene.bodies
         self.loose, self.every = bool(self.scene.loose), len(element.names) <= ALL
         near = np.unique(memory.numbers[memory.numbers > 0.0]).astype(int) - 1
         ends = np.cumsum([len(patch.names) for patch in element.patches])
@@ -227,7 +227,7 @@ class SceneView:
 
         def compute(q: Array, v: Array, h: Any) -> dict[str, Any]:
             here = points(self.patches, poses(model, q))
-            before, v_before = step_of(self.system, self.element).drifted(q, v, -0.5 * h[0])
+            before, v_before = ContactStep(self.system, self.element).drifted(q, v, -0.5 * h[0])
             X = poses(model, before)
             moving = {body.index: moving_on(X[body.index], v_before[body.v]) for body in self.scene.loose}
             freedoms = np.zeros((0, 6))

@@ -19,18 +19,15 @@ A time step with impulses instead of events:
 
     drift, impulses                motion without forces; rows that come and go put on their laws at the end of a step
     contact_step                   rigid contact: half a drift, all impulses at once, half a drift
-    divided                        the sum of the pushes of a step that is divided into parts
-    bodies, one_contact            what impulses move; what the laws ask of one contact
-    contact_table                  contacts of one kind: columns of these laws, and what a solution says about them
-    contact_problem                impulses on all of them, with rebounds; the memory, heat and counts of a step
-    turning                        bodies that turn too far in a step for it to follow them
-    joint_contacts                 contacts as rows of all joints: few, written out, or in slots, looped over
-    each_contact                   a step on all candidates, where these are few
-    gathered_contacts → limbs      a step on those that are near; before that, on those of limbs alone
-    paired_contacts                links that may touch each other in very many pairs
-    crowd_step → crowd_contacts    loose bodies, alone or among robots: all at once; the contacts of one kind
-    loose_bodies, links            the bodies that are looped over; the others
-    meeting                        two loose bodies that meet within a step
+    bodies, links, loose_bodies    what impulses move: bodies that joints carry; those that are looped over
+    contact_problem                impulses on all contacts, with rebounds; the memory, heat and counts of a step
+    one_contact → contact_table    what the laws ask of one contact; all contacts of one kind
+    written_contacts, limbs        few contacts, or those of limbs: written out
+    looped_contacts                contacts in slots, of links and of loose bodies: looped over
+    each_contact                   which contacts: all candidates, where these are few,
+    gathered_contacts              those that are near, or those of limbs if they suffice,
+    scene_contacts                 or those of pairs that are near, which each state lists
+    turning, meeting               bodies that turn too far in a step; two loose bodies that meet within one
 
 Mechanisms of free bodies (integrators "leapfrog" and "axis-angle"):
 

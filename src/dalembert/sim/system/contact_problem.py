@@ -9,30 +9,36 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.contact.gathering import points
-from dalembert.contact.solver import ANY, ConstraintImpulses
+from dalembert.contact.gathering import Motions, points
+from dalembert.contact.solver import ANY, Carrier, ConstraintImpulses, ContactProblem
 from dalembert.contact.solver import Rows as SolverRows
+from dalembert.contact.solver.motions import SIZE
+from dalembert.contact.solver.problem import NO_BODIES
 from dalembert.dynamics.algorithms import poses
 from dalembert.dynamics.algorithms.free_bodies import drifts
 from dalembert.linear import is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import branch, clip, logical_and, logical_or, maximum, repeat, sqrt, where
+from dalembert.math import branch, clip, maximum, repeat, sqrt, take, where
+from dalembert.spatial import Pose
 
-from ..elements.contact import Memory, RigidContact
+from ..elements.contact import Memory
 from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
 from .bodies import Bodies
 from .drift import drifted
 from .impulses import RECOVERED, opened, row_laws
-from .turning import Turned
+from .looped_contacts import LoopedContacts
+from .turning import STILL, Turned, most_turned, turning_rows, where_fast
+from .written_contacts import WrittenContacts
 
 if TYPE_CHECKING:
+    from .contact_step import ContactStep
     from .contact_table import ContactTable
     from .loose_bodies import Moving
     from .system import Applied, System
 
-ROUNDING = 1e-10  # of the energies that impulses exchange: a gain that is none
+ROUNDING = 1e-10  # of the energies that impulses exchange: a gain below this is rounding
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
-FINEST = 1e-4  # see `ContactImpulses.finest`
+FINEST, FINEST_LOOSE = 1e-4, 1e-6  # of the tolerance: the least error asked for at rest, of robots and of loose bodies
 AGAIN = 5.0  # times that where the step before needed one pass
 
 
@@ -97,78 +103,73 @@ class Solved(NamedTuple):
         return self._asdict() | {"memory": self.memory.flat()}
 
 
-class ContactStep(ABC):
-    """A step of links that joints carry, or of loose bodies that are looped over, with links or without."""
-
-    joints = True  # whether there are any
-
-    def __init__(self, system: System, element: RigidContact) -> None:
-        self.system, self.element = system, element
-
-    @abstractmethod
-    def drifted(
-        self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """q, v after a time h [s] without forces; more (nv,): a further displacement."""
-
-    @abstractmethod
-    def start(self, middle: Middle) -> Situated:
-        """The state before impulses."""
-
-    @abstractmethod
-    def problem(self, at: Situated) -> ContactImpulses:
-        """The problem there."""
-
-    def rebounds(self, memory: Memory) -> Any:
-        """Whether joints carry a contact that leaves faster than what comes to rest does."""
-        contacts = zip(memory.contacts[::3], memory.held[::3], strict=True)
-        leaving = [logical_and(p > 0.0, held > self.element.contact.rest_speed) for p, held in contacts]
-        return reduce(logical_or, leaving)
-
-
 class ContactImpulses(ABC):
-    """Contacts of what joints carry. Rows that always hold are eliminated; those that come and go are solved for."""
+    """The impulses of a step on some contacts, and on rows of joints that come and go; rows that always hold are
+    eliminated.
+    """
 
-    finest = FINEST  # of the tolerance: the least that is asked for, of bodies at rest
+    meeting_times = np.zeros(0)  # of loose bodies: how long after the middle of the step they meet [s]
 
-    def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
-        self.system, self.element, self.at, self.h, self.v, self.bodies = system, element, at, at.h, at.v, at.bodies
-        self.kick, self.mass, always = at.kick, at.bodies.mass, system.permanent_count
+    def __init__(self, step: ContactStep, at: Situated) -> None:
+        self.step, self.system, self.element, self.at = step, step.system, step.element, at
+        self.h, self.v, self.kick, self.bodies, self.loose = at.h, at.v, at.kick, at.bodies, at.loose
+        self.model, self.mass, always = at.bodies.model, at.bodies.mass, self.system.permanent_count
         self.rows, self.switching = self.bodies.rows, slice(always, None)
         self.row_carrier = self.bodies.carrier(self.rows.J[always:])
         self.row_before = self.rows.rate(self.v)[always:]
         self.row_free = self.row_before + sparse_product(self.row_carrier.X.T, self.kick)
         jump = None if at.jump is None else sparse_product(self.row_carrier.X.T, at.jump)
         self.row_meets = self.row_before if jump is None else self.row_before + jump
-        self.row_laws = row_laws(system, self.rows, self.h, self.row_before, self.row_free)
+        self.row_laws = row_laws(self.system, self.rows, self.h, self.row_before, self.row_free)
         self.row_give = self.bodies.compliance[always:] / (self.h * self.h)
-        self.measures = at.measures or bool(system.layout.nw)
+        self.measures = at.measures or bool(self.system.layout.nw)
 
     @abstractmethod
     def solved(self) -> Solved:
         """All impulses on their laws."""
 
     @cached_property
-    def joint_rows(self) -> SolverRows:
-        """Rows that come and go, as the solver takes them."""
-        return SolverRows(self.row_carrier, self.row_free, self.row_laws, self.row_give)
+    def X(self) -> Sequence[Pose]:
+        """Poses of the links."""
+        return poses(self.model, self.bodies.q)
+
+    @cached_property
+    def motions(self) -> Motions:
+        """How the links move."""
+        return Motions(self.model, self.X, self.bodies.q)
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """Factors (nv,) by which w = L⁻¹ Jᵀ p has the inertia 1."""
+        return np.array([sqrt(x) for x in self.mass.r])
 
     @cached_property
     def bodies_of_candidates(self) -> np.ndarray:
         """(n, 2): numbers of both bodies of each candidate."""
         return np.array([(patch.first, patch.second) for patch in self.element.patches for _ in patch.names], float)
 
-    def solution(self, tables: Sequence[ContactTable], problem_of: Callable[[bool], Any]) -> Solved:
-        """All impulses on their laws; problem_of: the problem of the solver, with rebounds or without."""
-        contact, memory, problem = self.element.contact, self.at.memory, problem_of(True)
+    def problem_of(self, tables: Sequence[ContactTable], bouncing: bool) -> ContactProblem:
+        """The problem as the solver takes it, with rebounds or without."""
+        first = tables[0]
+        if isinstance(first, WrittenContacts):
+            return first.problem_of(bouncing)
+        kinds = [table.contacts(bouncing) for table in tables if isinstance(table, LoopedContacts)]
+        Y = (self.row_carrier.Y.T * self.root).T  # in coordinates of joints with the inertia 1
+        rows = SolverRows(Carrier(np.eye(len(Y)), Y.T, Y, Y), self.row_free, self.row_laws, self.row_give)
+        return ContactProblem(kinds, rows, NO_BODIES if self.loose is None else self.loose.inertia)
+
+    def solution(self, tables: Sequence[ContactTable]) -> Solved:
+        """All impulses on their laws."""
+        contact, memory, problem = self.element.contact, self.at.memory, self.problem_of(tables, True)
         motion = [table.largest("before") for table in tables] + [absolute(x) for x in [*self.row_before, *self.v]]
-        finer = finer_tolerance(contact.tolerance, reduce(maximum, motion), memory.passes, self.finest)
+        finest = FINEST if self.loose is None else FINEST_LOOSE
+        finer = finer_tolerance(contact.tolerance, reduce(maximum, motion), memory.passes, finest)
 
         def joined(name: str, rows: np.ndarray) -> np.ndarray:
             return problem.joined([table.columns[name] for table in tables], rows)
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
-            here = problem if bouncing else problem_of(False)
+            here = problem if bouncing else self.problem_of(tables, False)
             return here.impulses((start, slip), contact.tolerance, finer)
 
         start, slip = joined("p", memory.rows), np.concatenate([table.columns["slip"] for table in tables])
@@ -187,7 +188,7 @@ class ContactImpulses(ABC):
     def _result(self, tables: Sequence[ContactTable], problem: Any, solution: ConstraintImpulses, left: Any) -> Solved:
         """Changes by the impulses and memory for the next step; left: energy of rebounds that is not given back."""
         memory, owed, lost, kept = self.at.memory, 0.0, np.zeros(3), []
-        w, (parts, rows) = self.moved(problem.pushed(solution.p)), problem.split(solution.p)
+        w, (parts, rows) = tables[0].moved(problem.pushed(solution.p)), problem.split(solution.p)
         slips = np.split(solution.slip, np.cumsum([len(p) for p in parts])[:-1])
         measured = self.element.bounces or self.measures
         changes = problem.split(problem.responses(solution.p))[0] if measured else parts
@@ -215,39 +216,71 @@ class ContactImpulses(ABC):
         )
         return Solved(w, after, *lost)
 
-    def moved(self, pushed: np.ndarray) -> np.ndarray:
-        """w of a `Solved`, from what impulses move in the coordinates of the solver."""
-        return pushed
-
-    @abstractmethod
     def turned(self, tables: Sequence[ContactTable], w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
         """Find what turns too far for the step to follow it; p: impulses of the contacts of each table."""
+        if not any(table.turns for table in tables):
+            return STILL
+        turning, v1, loose = self.step.turning, self.joints_after(w), None
+        angle = most_turned(self.h, v1, self.model)
+        if self.loose is not None:
+            velocities = self.loose.before + self._loose_changes(w)
+            loose = self.loose.placed[:-1, :12], velocities
+            angle = maximum(angle, turning.most(self.h, velocities[:, 3:]))
 
-    def gaps_ahead(self, meets: Any) -> np.ndarray:
-        """(n,): the gap of each candidate after a step h along the path of the joints, without impulses [m].
+        def at_length() -> Turned:
+            rows = turning_rows(turning, self.step.links, self.X, self.motions, v1, loose)
+            kinds = zip(tables, p, strict=True)
+            return reduce(Turned.worse, [kind.turned(rows, impulses) for kind, impulses in kinds])
+
+        return where_fast(angle, turning.followed, at_length)
+
+    def gaps_ahead(self, meets: Any, numbers: np.ndarray, count: Any) -> np.ndarray:
+        """(k,): gaps of the candidates with these numbers after a step along the path of joints, without impulses [m].
 
         meets: whether they are asked for; −1 where they are not, or where nothing but free bodies moves.
         """
-        model, unknown = self.bodies.model, {"gap": np.full(len(self.element.names), -1.0)}
-        if all(drifts(model, body) or not body.joint.nv for body in model.bodies):
-            return unknown["gap"]
+        unknown = {"gap": np.full(len(self.element.names), -1.0)}
 
         def along() -> dict[str, np.ndarray]:
-            q, _ = drifted(model, self.bodies.q, self.v + self.bodies.change(self.kick), self.h)
-            return {"gap": points(self.element.patches, poses(model, q)).gap}
+            return {"gap": points(self.element.patches, poses(self.model, self._coordinates_ahead)).gap}
 
-        return branch(meets, along, unknown)["gap"]
+        gaps = branch(meets, along, unknown)["gap"] if self._on_arcs else unknown["gap"]
+        constant = not any(hasattr(x, "__traced__") for x in numbers)
+        return gaps[numbers.astype(int)] if constant else take(gaps[:, None], numbers)[:, 0]
 
-    def velocity(self, w: np.ndarray) -> np.ndarray:
-        """v (nv,) at the end of the step; w: as of `Solved`."""
-        return self.v + self.bodies.change(self.kick + w)
+    @property
+    def _on_arcs(self) -> bool:
+        """Whether some points of links do not move straight ahead."""
+        return not all(drifts(self.model, body) or not body.joint.nv for body in self.model.bodies)
+
+    @property
+    def _coordinates_ahead(self) -> np.ndarray:
+        """Coordinates of links after a step without impulses."""
+        return drifted(self.model, self.bodies.q, self.v + self.bodies.change(self.kick), self.h)[0]
+
+    def _loose_changes(self, w: np.ndarray) -> np.ndarray:
+        """(n, 6) of velocities of loose bodies."""
+        assert self.loose is not None
+        return self.loose.changes(w[len(self.v) :].reshape(-1, SIZE))
 
     def joints_after(self, w: np.ndarray) -> np.ndarray:
         """Velocities of joints at the end of the step, at which their forces of inertia are asked for."""
-        return self.velocity(w)
+        return self.v + self.bodies.change(self.kick + w[: len(self.v)])
+
+    def velocity(self, w: np.ndarray) -> np.ndarray:
+        """v (nv,) of all bodies at the end of the step; w: as of `Solved`."""
+        if self.loose is None:
+            return self.joints_after(w)
+        middle = self.at.middle
+        v1 = self.step.loose_bodies.changed(middle.q, middle.v, self._loose_changes(w))
+        v1[self.step.linked.v] = self.joints_after(w)
+        return v1
 
     def displacement(self, w: np.ndarray) -> np.ndarray | None:
-        """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
+        """(nv,): a further displacement without speed, None: none.
+
+        It closes loops, brings coordinates back that are beyond their ends, and takes bodies that met to where they go.
+        """
         owners = self.system.row_owners[self.switching]
         mass, loops = self.mass, self.bodies.loops
         out = np.zeros(len(self.v)) if loops is None else loops.closing(0.125)
@@ -257,25 +290,32 @@ class ContactImpulses(ABC):
             if not is_zero(back):
                 size = maximum(sparse_product((column * mass.r)[None], column)[0], 1.0 / ANY)
                 out = out + column * (RECOVERED * back / size)
-        return self.bodies.change(out) if nonzeros(out).any() else None
+        joints = self.bodies.change(out) if nonzeros(out).any() else None
+        if self.loose is None:
+            return joints
+        rows = w[len(self.v) :].reshape(-1, SIZE)
+        more = self.step.loose_bodies.moved_back(self.at.middle.q, self.meeting_times, rows)
+        if joints is not None:
+            more[self.step.linked.v] = joints
+        return more
 
     def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
         """The change of each account of the ledger in the step [J]: forces over it times the mean velocity."""
-        system, h, model = self.system, self.h, self.system.model
-        mean = 0.5 * (self.v + v1)
-        work = list(h * system.powers(self.v, mean, applied))
+        system, h, model, v = self.system, self.h, self.system.model, self.at.middle.v
+        mean = 0.5 * (v + v1)
+        work = list(h * system.powers(v, mean, applied))
         names = {entry: k for k, entry in enumerate(system.entries)}
         for body in model.bodies:
             entry = Entry("heat", f"damping {body.joint.name}")
             if entry in names:
                 work[names[entry]] = h * ((body.joint.damping * v1[body.v]) @ mean[body.v])
-        if self.bodies.servos is not None:  # their forces changed within the step
+        servos = self.bodies.whole_servos
+        if servos is not None:  # their forces changed within the step
             entries = [Entry("work", f"actuator {name}") for name in model.freedom_names]
-            servos = self.bodies.servos
-            impulses = h * servos.force - sparse_product(servos.inertia, v1 - self.v)
+            impulses = h * servos.force - sparse_product(servos.inertia, v1 - v)
             for entry, more in zip(entries, impulses * mean, strict=True):
                 work[names[entry]] = work[names[entry]] + more
-        lost = -solution.memory.rows * 0.5 * (self.row_before + self.rows.rate(v1)[self.switching])
+        lost = -solution.memory.rows * 0.5 * (self.row_before + self.bodies.whole_rows.rate(v1)[self.switching])
         for owner, heat in zip(system.row_owners[self.switching], lost, strict=True):
             entry = Entry("heat", "" if owner.element is None else system.labels[owner.element])
             if entry in names:

@@ -15,13 +15,15 @@ bend their way; loose ones keep their angular momentum as well.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import repeat as always
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.contact import Patch
 from dalembert.contact.candidates import WORLD
+from dalembert.contact.solver.motions import SIZE
 from dalembert.dynamics.algorithms.free_bodies import drifts
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_not, logical_or, minimum, repeat, where
@@ -29,23 +31,16 @@ from dalembert.model import Model
 from dalembert.model.aligned import aligned_frames
 from dalembert.model.tool import chain
 
-from ..elements.contact import RigidContact
+from ..elements.contact import Memory, RigidContact
 from .bodies import Bodies
-from .contact_problem import (
-    ContactImpulses,
-    ContactStep,
-    Middle,
-    Situated,
-    Solved,
-    state_after,
-)
-from .crowd_contacts import SIZE
-from .crowd_step import CrowdStep
-from .divided import pushes, summed, with_pushes
+from .contact_problem import ContactImpulses, Middle, Situated, Solved, state_after
 from .drift import drifted
 from .each_contact import EachImpulses
 from .gathered_contacts import GatheredImpulses
-from .paired_contacts import PairedImpulses
+from .links import LinkedModel, linked_model
+from .loose_bodies import LooseBodies
+from .scene_contacts import SceneImpulses, memory_parts
+from .turning import Turning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +102,7 @@ def _whole_step(
     """(q, e) after a step of h [s]."""
     layout, element = system.layout, system.contact
     assert element is not None
-    step = step_of(system, element)
+    step = ContactStep(system, element)
     q_half, v = step.drifted(q, layout.velocity(e), 0.5 * h)
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
@@ -120,38 +115,71 @@ def _whole_step(
     return q1, state_after(system, e, h, applied, v_end, solved.memory, lambda: problem.work(applied, v1, solved))
 
 
-def step_of(system: System, element: RigidContact) -> ContactStep:
-    """The step of a system with these contacts."""
-    return (CrowdStep if element.looped else JointsStep)(system, element)
+class ContactStep:
+    """A step of links, which joints carry, and of loose bodies, where these are looped over.
 
-
-class JointsStep(ContactStep):
-    """A step of links that joints carry; loose bodies among them count as links, each with its free joint."""
+    linked: the links; where nothing is looped over, all bodies. scene: candidates by pairs of bodies, where these are
+    listed in each state; links: numbers of those among its bodies, else of all.
+    """
 
     def __init__(self, system: System, element: RigidContact) -> None:
-        self.frames = aligned_frames(system.model)  # in these the equations of motion are short
-        patches = tuple(patch.in_frames(self.frames) for patch in element.patches)
-        super().__init__(system, replace(element, patches=patches))
+        self.system, model = system, system.model
+        if element.looped:
+            loose = element.scene(model).loose
+            self.linked = linked_model(model, loose)
+            self.frames = self.linked.frames
+        else:
+            self.frames, loose = aligned_frames(model), []  # in these the equations of motion are short
+            self.linked, model = LinkedModel.whole(model), self.frames.model
+            element = replace(element, patches=tuple(patch.in_frames(self.frames) for patch in element.patches))
+        self.element, self.joints = element, bool(self.linked.model.nv)
+        self.scene = element.scene(model) if element.scene_room else None
+        self._model, self._bodies = model, model.bodies if self.scene is None else self.scene.bodies
+        self.links = [self.linked.number[body.index] for body in self._bodies[len(loose) :]]
+        self.loose_bodies = LooseBodies(system, loose)
+
+    @cached_property
+    def turning(self) -> Turning:
+        """What turning does to the shapes of loose bodies, then of links."""
+        return Turning(self._model, self._bodies, self.element.patches)
 
     def drifted(
         self, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q, v after a time h without forces."""
-        return drifted(self.system.model, q, v, h, more)
+        """q, v after a time h [s] without forces; more (nv,): a further displacement."""
+        if not self.element.looped:
+            return drifted(self.system.model, q, v, h, more)
+        linked = self.linked
+        q1, v1 = self.loose_bodies.drifted(q, v, h, more)
+        of_links = None if more is None else more[linked.v]
+        q1[linked.q], v1[linked.v] = drifted(linked.model, q[linked.q], v[linked.v], h, of_links)
+        return q1, v1
 
     def start(self, middle: Middle) -> Situated:
         """The state before impulses."""
-        t, h, q, v, e, u, applied = middle
-        bodies = Bodies(self.system, self.frames, t, h, q, e, u)
-        return Situated(h, v, bodies, applied, bodies.kick(v, applied), self.system.contact_memory(e), middle)
+        system, linked, (t, h, q, v, e, u, applied) = self.system, self.linked, middle
+        bodies = Bodies(system, self.frames, t, h, q, e, u, linked)
+        v_links, on_links = v[linked.v], linked.applied(applied)
+        loose = self.loose_bodies.moving(q, v, h, applied) if self.element.looped else None
+        kick = bodies.kick(v_links, on_links)
+        return Situated(h, v_links, bodies, on_links, kick, system.contact_memory(e), middle, loose)
 
     def problem(self, at: Situated) -> ContactImpulses:
-        """The problem of few candidates, of many, or of very many pairs."""
-        if self.element.scene_room:
-            return PairedImpulses(self.system, self.element, at)
-        if self.element.slots:
-            return GatheredImpulses(self.system, self.element, at)
-        return EachImpulses(self.system, self.element, at)
+        """The problem there: on pairs that are near, on points that are near, or on all of few points."""
+        if self.scene is not None:
+            return SceneImpulses(self, at)
+        return (GatheredImpulses if self.element.slots else EachImpulses)(self, at)
+
+    def rebounds(self, memory: Memory) -> Any:
+        """Whether joints carry a contact that leaves faster than what comes to rest does."""
+        kept = [memory]
+        if self.scene is not None and self.element.looped:
+            parts = self.scene.parts
+            every = memory_parts(memory, [part.room for part in parts], len(self.element.turning))
+            kept = [each for part, each in zip(parts, every, strict=True) if part.of_links]
+        pairs = [pair for each in kept for pair in zip(each.contacts[::3], each.held[::3], strict=True)]
+        leaving = [logical_and(p > 0.0, held > self.element.contact.rest_speed) for p, held in pairs]
+        return reduce(logical_or, leaving, False)
 
 
 def _solved(problem: ContactImpulses) -> dict[str, Any]:
@@ -221,3 +249,38 @@ def _all_can_rise(model: Model, patches: Sequence[Patch]) -> bool:
     grounds = {None if patch.second != WORLD or patch.ground is None else id(patch.ground) for patch in patches}
     roots = [chain(model, patch.first)[0] for patch in patches]
     return len(grounds) == 1 and None not in grounds and all(drifts(model, root) for root in roots)
+
+
+# ---- pushes of a step that is divided into parts: what runs report of it is their sum
+
+
+def pushes(memory: Memory) -> np.ndarray:
+    """Impulses, moments of friction and normals of a step in one array, as runs report them."""
+    return np.concatenate([memory.contacts, memory.turned, memory.normals])
+
+
+def with_pushes(memory: Memory, x: np.ndarray) -> Memory:
+    """The memory with these numbers in the place of its own; see `pushes`."""
+    contacts, turned, normals = _split(memory, x)
+    return memory._replace(contacts=contacts, turned=turned, normals=normals)
+
+
+def summed(x: np.ndarray, before: Memory, pushed: Memory) -> np.ndarray:
+    """`pushes` of several parts of a step, of which x came before the one that pushed.
+
+    Impulses add up where a slot holds the same contact as before; a normal is that of the last part that pushed.
+    """
+    k = len(pushed.slip)
+    contacts, turned, normals = (part.reshape(k, -1) for part in _split(pushed, x))
+    numbers = zip(before.numbers, pushed.numbers, strict=True) if len(pushed.numbers) else always((0, 0), k)
+    same = [old == new for old, new in numbers]
+    totals: list[Any] = []
+    for old, new in ((contacts, pushed.contacts), (turned, pushed.turned)):
+        totals += [where(kept, a, 0.0) + b for kept, a, b in zip(same, old, new.reshape(k, -1), strict=True)]
+    rows = zip(pushed.contacts.reshape(k, -1), normals, pushed.normals.reshape(k, -1), strict=True)
+    totals += [where(p[0] > 0.0, b, a) for p, a, b in rows]
+    return np.concatenate(totals)
+
+
+def _split(memory: Memory, x: np.ndarray) -> list[np.ndarray]:
+    return np.split(x, np.cumsum([len(memory.contacts), len(memory.turned)]))

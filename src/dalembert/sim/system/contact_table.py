@@ -12,38 +12,104 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.contact.gathering import NOBODY, number_of
+from dalembert.contact.gathering import NOBODY, law_of, number_of
 from dalembert.contact.solver.arrays import NOTHING, largest_size
 from dalembert.linear import Columns
-from dalembert.math import clip, logical_or, maximum, visit, where
-from dalembert.math import map as mapped
+from dalembert.math import clip, logical_or, lookup, maximum, visit, where
+from dalembert.math import map as loop
 
-from ..elements.contact import RigidContact
-from .one_contact import braking, recovered, stopped_approach, stopped_impulse
-from .turning import Nearby, Turned, turned_too_far
+from .one_contact import (
+    Asked,
+    Last,
+    Meeting,
+    along_the_path,
+    braking,
+    meets_ahead,
+    recovered,
+    stopped_approach,
+    stopped_impulse,
+)
+from .turning import Nearby, Turned, may_turn_into, turned_too_far
 
 if TYPE_CHECKING:
-    from .contact_problem import Situated
+    from .contact_problem import ContactImpulses
 
 
 class ContactTable(ABC):
     """k contacts, the first `count` of which are there; None: all.
 
-    near: where they are, `number` (k,) of the candidate, gap (k,) [m], position (k, 3), normal (k, 3). columns: arrays
-    (k, …) by name: those of `Asked.columns`, p (k, 3 + m) and slip (k,) from which the iteration starts, waited (k,):
-    approaches that waited before, and what the solver takes. places: how many contacts the next step remembers.
+    near: where they are, `number` (k,) of the candidate, gap (k,) [m], position (k, 3), normal (k, 3). last: arrays
+    (k, …) of the step before by name. columns: arrays (k, …) by name: those of `Asked.columns`, and what the solver
+    takes. places: how many contacts the next step remembers.
     """
 
     columns: dict[str, np.ndarray]
     unroll = False  # whether loops over the contacts are written out
 
-    def __init__(self, element: RigidContact, at: Situated, near: Any, count: Any, places: int) -> None:
-        self.element, self.at, self.h, self.near, self.count, self.places = element, at, at.h, near, count, places
+    def __init__(
+        self, problem: ContactImpulses, near: Any, count: Any, places: int, last: dict[str, Any], recovers: Any = 1.0
+    ) -> None:
+        self.problem, self.near, self.count, self.places, self.last = problem, near, count, places, last
+        self.element, self.at, self.h = problem.element, problem.at, problem.h
         self.about, self.bounces = self.element.turning, self.element.bounces
+        self.turns = any(map(may_turn_into, self.element.patches))  # whether a step may not follow how a body turns
+        self.asked = Asked(self.element, self.h, self.at.memory, self.about, recovers)
+        self.columns = self._moves()
+        self.columns |= self._laws()
+
+    @abstractmethod
+    def _moves(self) -> dict[str, np.ndarray]:
+        """Columns of what a contact moves, its velocities `before` the step and `free` after it without impulses.
+
+        rolls, shift: see `Asked.held`. jump: of an impact, where there is one. closes: whether it closes on a straight
+        way, where that may not be the way. met_gap, met_time: of a `Meeting`, where bodies may meet.
+        """
+
+    @abstractmethod
+    def moved(self, pushed: np.ndarray) -> np.ndarray:
+        """w of a `Solved`, from what impulses move in the coordinates of the solver."""
+
+    def law(self, number: Any) -> Any:
+        """Law of the candidate with a number."""
+        return law_of(self.element.laws, number)
+
+    def thin(self, number: Any) -> Any:
+        """Thickness of the thinner body at the candidate with a number [m]."""
+        return number_of(self.element.thin, number)
+
+    def held(self, number: Any, gap: Any, before: Any, free: Any, last: Last, alone: Any, mobile: Any) -> dict:
+        """Columns of one contact of links: the velocity at which it holds, its shift, and whether it closes ahead."""
+        held, shift = self.asked.held(gap, before, last, alone, mobile)
+        closes = meets_ahead(self.element.contact, self.h, gap, free[0] + shift, last.p[0], self.thin(number))
+        return {"rolls": held, "shift": shift, "closes": closes if self.unroll else where(closes, 1.0, 0.0)}
+
+    def _laws(self) -> dict[str, np.ndarray]:
+        """Columns of what the laws ask."""
+        more: dict[str, np.ndarray] = {
+            name: self.columns[name] for name in ("jump", "met_gap", "met_time") if name in self.columns
+        }
+        if "closes" in self.columns:
+            after = self.problem.gaps_ahead(self.any("closes"), self.near.number, self.count)
+            more |= self.some("closes") | {"after": after}
+
+        def one(
+            number: Any, gap: Any, before: Any, free: Any, rolls: Any, shift: Any, last: Any, *further: Any
+        ) -> dict[str, Any]:
+            known = dict(zip(more, further, strict=True))
+            if "closes" in known:
+                closes = known["closes"] if self.unroll else known["closes"] > 0.5
+                shift = along_the_path(self.h, shift, free[0], closes, known["after"])
+            meeting = Meeting(known["met_gap"], known["met_time"]) if "met_gap" in known else None
+            law, thin, last = self.law(number), self.thin(number), Last(**last)
+            columns = self.asked.columns(law, gap, before, free, last, rolls, shift, thin, known.get("jump"), meeting)
+            return columns | {"one_more": number + 1.0}
+
+        items = {"number": self.near.number, "gap": self.near.gap}
+        return self.map(one, items | self.some("before", "free", "rolls", "shift") | {"last": self.last} | more)
 
     def map(self, step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Results of the step for all contacts."""
-        return mapped(step, items, self.count, self.unroll)
+        return loop(step, items, self.count, self.unroll)
 
     def sum(self, step: Callable[..., Any], items: Mapping[str, Any], zero: Any = 0.0) -> Any:
         """Sum of the step over all contacts."""
@@ -72,14 +138,15 @@ class ContactTable(ABC):
         """Largest speed by which a contact was passed through before the step [m/s]."""
         return self.largest("passed")
 
-    @abstractmethod
     def bodies(self) -> np.ndarray:
         """Numbers of both bodies of each contact (k, 2)."""
+        table = self.problem.bodies_of_candidates
+        return self.map(lambda k: {"bodies": lookup(table, k)}, {"k": self.near.number})["bodies"]
 
     def turned(self, table: np.ndarray, p: np.ndarray) -> Turned:
         """Find what turns too far for the step to follow it; table: `Turning.rows`."""
         near = self.near
-        thick = self.map(lambda k: {"thin": number_of(self.element.thin, k)}, {"k": near.number})["thin"]
+        thick = self.map(lambda k: {"thin": self.thin(k)}, {"k": near.number})["thin"]
         contacts = Nearby(self.bodies(), near.normal, near.position, near.gap, p[:, 0], thick)
         return turned_too_far(self.h, table, contacts, self.count)
 

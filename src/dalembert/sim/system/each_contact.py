@@ -1,60 +1,18 @@
-"""The impulses of a time step of robots: on all candidates, where these are few, each with its own place."""
+"""The impulses of a time step on all candidates, where these are few: each has a place of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from dalembert.contact.gathering import Motions, Slot
+from dalembert.contact.gathering import Slot
 from dalembert.contact.rows import Rows, contact_rows, pair_motions
-from dalembert.dynamics.algorithms import poses
-from dalembert.linear import nonzeros, sparse_product
-from dalembert.spatial import Pose
+from dalembert.linear import nonzeros
 
 from .contact_problem import ContactImpulses, Solved
-from .joint_contacts import Faces, JointContacts, WrittenContacts
-from .turning import STILL, Turned, Turning, most_turned, robot_rows, where_fast
-
-if TYPE_CHECKING:
-    from .contact_table import ContactTable
+from .written_contacts import Faces, WrittenContacts
 
 
-class JointImpulses(ContactImpulses):
-    """The impulses of a step on contacts with rows of all joints; lift: see `WrittenContacts`."""
-
-    lift: np.ndarray | None = None
-
-    def kinematics(self) -> tuple[Sequence[Pose], Motions]:
-        """Poses of all bodies, and how they move."""
-        X = poses(self.bodies.model, self.bodies.q)
-        return X, Motions(self.bodies.model, X, self.bodies.q)
-
-    def solution_on(self, contacts: JointContacts) -> Solved:
-        """All impulses on their laws, of these contacts."""
-        return self.solution([contacts], contacts.solver_problem)
-
-    def moved(self, pushed: np.ndarray) -> np.ndarray:
-        """w of a `Solved`."""
-        return pushed if self.lift is None else sparse_product(self.lift, pushed)
-
-    def turned(self, tables: Sequence[ContactTable], w: np.ndarray, p: Sequence[np.ndarray]) -> Turned:
-        """Find what turns too far for the step to follow it."""
-        (contacts,), (impulses,) = tables, p
-        assert isinstance(contacts, JointContacts)
-        if not contacts.turns:
-            return STILL
-        model, v1 = self.bodies.model, self.velocity(w)
-        turning = Turning(model, model.bodies, self.element.patches)
-
-        def at_length() -> Turned:
-            return contacts.turned(robot_rows(turning, *self.kinematics(), v1), impulses)
-
-        return where_fast(most_turned(self.h, v1, model), turning.followed, at_length)
-
-
-class EachImpulses(JointImpulses):
+class EachImpulses(ContactImpulses):
     """The impulses on all candidates."""
 
     def solved(self) -> Solved:
@@ -62,16 +20,14 @@ class EachImpulses(JointImpulses):
         model, q, element, memory = self.bodies.model, self.bodies.q, self.element, self.at.memory
         ahead = None
         if any(patch.passes_by for patch in element.patches):
-            X, motions = self.kinematics()
-            ahead = motions.later(X, self.v, self.h)
+            ahead = self.motions.later(self.X, self.v, self.h)
         rows = contact_rows(model, q, element.patches, ahead)
         k = len(rows.gap)
         J, spin = (x.reshape(k, 3, -1) for x in (rows.J, rows.spin))
         near = Slot(np.arange(float(k)), rows.gap, rows.position, rows.axes[:, 0], rows.aside)
         each = np.concatenate([J, self._of_moments(spin)], axis=1)
         contacts = WrittenContacts(self, near, each, memory.by_place(), k, self._faces(rows))
-        self.lift = contacts.lift
-        return self.solution_on(contacts)
+        return self.solution([contacts])
 
     def _of_moments(self, spin: np.ndarray) -> np.ndarray:
         """(k, m, n): rows of moments, of those about all axes (k, 3, n); 0 for moments that a contact does not have."""

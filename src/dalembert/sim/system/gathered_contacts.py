@@ -17,41 +17,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.contact.clearance import Clearance, is_bounded
-from dalembert.contact.gathering import AHEAD, NEAR, Motions, Points, for_each, in_slots, points
-from dalembert.dynamics.algorithms import poses
+from dalembert.contact.gathering import AHEAD, NEAR, Points, for_each, in_slots, points
 from dalembert.math import branch, logical_and, maximum, minimum, repeat, where
-from dalembert.spatial import Pose
 
-from ..elements.contact import RigidContact
-from .contact_problem import Situated, Solved
-from .each_contact import JointImpulses
+from .contact_problem import ContactImpulses, Situated, Solved
 from .impulses import RECOVERED
-from .joint_contacts import SlottedContacts
 from .limbs import Place, chosen, contacts_of_limbs, limbs_of, places_of, tips_of
-from .turning import FOLLOWED, Turning, most_turned
+from .looped_contacts import LinkContacts
+from .turning import FOLLOWED, most_turned
 
 if TYPE_CHECKING:
-    from .system import System
+    from .contact_step import ContactStep
 
 
 CLOSE = 1e-4  # [m] a height up to which a shape is taken to touch; where it does not, that only costs time
 ROUNDS = 4  # in which candidates that a step would pass through are added to those in slots
 
 
-class GatheredImpulses(JointImpulses):
-    """Contacts in slots."""
+class GatheredImpulses(ContactImpulses):
+    """Contacts in slots, or on limbs."""
 
-    def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
-        super().__init__(system, element, at)
-        model, q = at.bodies.model, at.bodies.q
-        self.gathering = element.gathering(model)
-        self.X = poses(model, q)
-        self.motions = Motions(model, self.X, q)
-        self.bounces = element.bounces
-
-    def kinematics(self) -> tuple[Sequence[Pose], Motions]:
-        """Poses of all bodies, and how they move."""
-        return self.X, self.motions
+    def __init__(self, step: ContactStep, at: Situated) -> None:
+        super().__init__(step, at)
+        self.gathering, self.bounces = self.element.gathering(self.model), self.element.bounces
 
     @cached_property
     def candidates(self) -> Points:
@@ -81,9 +69,7 @@ class GatheredImpulses(JointImpulses):
     @property
     def _reach(self) -> np.ndarray:
         """(n,): of each candidate, how far its bodies reach that turn [m]."""
-        model = self.bodies.model
-        facts = Turning(model, model.bodies, self.element.patches).facts
-        radius = np.array([*facts["radius"], 0.0])  # the last one is that of the world
+        radius = np.array([*self.step.turning.facts["radius"], 0.0])  # the last one is that of the world
         return 2.0 * radius[self.gathering.bodies.astype(int)].sum(axis=1)
 
     @property
@@ -166,7 +152,7 @@ class GatheredImpulses(JointImpulses):
         before = self.gathering.speeds(every, self.motions, self.v, candidates)
         depths = {k: every.gap[k] + self.h * speed for k, speed in zip(candidates, before, strict=True)}
         numbers = chosen(places, depths)
-        solved = self.solution_on(contacts_of_limbs(self, places, numbers))
+        solved = self.solution([contacts_of_limbs(self, places, numbers)])
         without_place = dict.fromkeys(candidates, 1.0)
         for place, number in zip(places, numbers, strict=True):
             for k in place.members:
@@ -211,8 +197,13 @@ class GatheredImpulses(JointImpulses):
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """Solution with the candidates that are near (n,) in k slots, those that it passes through, and the count."""
-        numbers, count = self.gathering.numbered(near, k)
-        solved = self.solution_on(SlottedContacts(self, in_slots(self.candidates, numbers, count), count))
+        gathering = self.gathering
+        numbers, count = gathering.numbered(near, k)
+        memory, places = self.at.memory, self.element.places
+        signs = lambda number, _: gathering.signs_of(number)  # noqa: E731
+        moves = signs, gathering.groups_of, gathering.pattern
+        slots = in_slots(self.candidates, numbers, count)
+        solved = self.solution([LinkContacts(self, slots, count, memory, places, *moves)])
         return solved, self._missed(near, solved.w), count
 
     def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:

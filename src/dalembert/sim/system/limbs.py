@@ -21,7 +21,7 @@ from dalembert.math import branch, logical_and, logical_not, lookup, where
 from dalembert.model import Model
 from dalembert.model.geometry import Sphere
 
-from .joint_contacts import WrittenContacts
+from .written_contacts import WrittenContacts
 
 if TYPE_CHECKING:
     from .gathered_contacts import GatheredImpulses

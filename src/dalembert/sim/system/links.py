@@ -1,10 +1,10 @@
-"""The links of a model without its loose bodies: a model of their own, and what impulses move of them in a step."""
+"""The links of a model without its loose bodies, as a model of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,25 +15,30 @@ from dalembert.model import Body, Model
 from dalembert.model.aligned import AlignedFrames
 from dalembert.spatial import Pose
 
-from .bodies import Bodies
-
 if TYPE_CHECKING:
-    from dalembert.dynamics.algorithms import ServoStep
-
-    from .constraints import Rows
-    from .system import Applied, System
+    from .system import Applied
 
 
 class LinkedModel(NamedTuple):
-    """The bodies of a model that joints carry. q, v: the numbers of its coordinates and velocities in the whole.
+    """The bodies of a model that joints carry. q, v: the numbers of its coordinates and velocities in the whole model.
 
-    number: of each body there, by that in the whole.
+    number: of each body there, by that in the whole model.
     """
 
     model: Model
     q: np.ndarray
     v: np.ndarray
     number: dict[int, int]
+
+    @classmethod
+    def whole(cls, model: Model) -> LinkedModel:
+        """All bodies of a model."""
+        return cls(model, np.arange(model.nq), np.arange(model.nv), {body.index: body.index for body in model.bodies})
+
+    @property
+    def frames(self) -> AlignedFrames:
+        """The frames of its bodies as they are."""
+        return AlignedFrames(self.model, np.zeros(self.model.nq), tuple(Pose.identity() for _ in self.model.bodies))
 
     def applied(self, applied: Applied) -> Applied:
         """The part that acts on these bodies, of what acts on all."""
@@ -70,35 +75,7 @@ def _without(model: Model, loose: Sequence[Body]) -> LinkedModel:
     return LinkedModel(replace(alone, exclusions=(), mujoco=None), q, v, index)
 
 
-class Links(Bodies):
-    """The `Bodies` of the links alone; whole_rows, whole_servos: of all bodies."""
-
-    def __init__(
-        self, system: System, linked: LinkedModel, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-    ) -> None:
-        self.linked, model = linked, linked.model
-        here = tuple(Pose.identity() for _ in model.bodies)
-        super().__init__(system, AlignedFrames(model, np.zeros(model.nq), here), t, h, q, e, u)
-
-    def _coordinates(self, q: np.ndarray) -> np.ndarray:
-        return q[self.linked.q]
-
-    def _servo_step(self, system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> ServoStep | None:
-        at = np.ix_(self.linked.v, self.linked.v)
-        inertia = np.eye(system.model.nv).astype(object)
-        inertia[at] = self.M
-        self.whole_servos = servos = system.servo_step(t, self.h, q, e, u, inertia)
-        if servos is None:
-            return None
-        return servos._replace(force=servos.force[self.linked.v], inertia=servos.inertia[at])
-
-    def _rows(self, system: System, t: Any, q: np.ndarray, e: np.ndarray) -> Rows:
-        self.whole_rows = super()._rows(system, t, q, e)
-        _check_rows(system.model, self.whole_rows.J, self.linked.v)
-        return self.whole_rows._replace(J=self.whole_rows.J[:, self.linked.v])
-
-
-def _check_rows(model: Model, J: np.ndarray, columns: np.ndarray) -> None:
+def check_rows(model: Model, J: np.ndarray, columns: np.ndarray) -> None:
     """Refuse constraints that hold loose bodies."""
     held = np.delete(np.arange(model.nv), columns)
     held = held[nonzeros(J)[:, held].any(axis=0)]

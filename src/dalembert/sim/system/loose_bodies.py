@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.contact.bounds import body_radius, possible_motion
-from dalembert.contact.scene import Scene
 from dalembert.linear import Columns, nonzeros
 from dalembert.math import map as mapped
+from dalembert.model import Body
 from dalembert.spatial import cross, so3
 
 from .drift import loose_drift
-from .turning import Turning
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -55,22 +55,31 @@ class Moving(NamedTuple):
     motion: np.ndarray
     inertia: np.ndarray
 
+    @property
+    def before(self) -> np.ndarray:
+        """(n, 6): velocities and angular velocities before the step."""
+        return MOTION.named(self.motion)["before"]
+
+    def later_pushed(self, h: Any) -> np.ndarray:
+        """Poses (n, 12) after a step of h [s] under all forces but contact."""
+        moves = h * MOTION.named(self.motion)["kick"][:, :3]
+        return np.concatenate([self.later[:-1, :9], self.later[:-1, 9:] + moves], axis=1)
+
     def changes(self, w: np.ndarray) -> np.ndarray:
         """(n, 6) of velocities in the step, by contacts w (n, 6) and all other forces."""
         return MOTION.named(self.motion)["kick"] + w
 
 
 class LooseBodies:
-    """The bodies of a scene, looped over."""
+    """The bodies that are looped over."""
 
-    def __init__(self, system: System, scene: Scene) -> None:
-        self.system, self.scene, self.model = system, scene, system.model
-        self.q, self.v = [body.q for body in scene.loose], [body.v for body in scene.loose]
-        inertias = [body.inertia.about_com() for body in scene.loose]
+    def __init__(self, system: System, bodies: Sequence[Body]) -> None:
+        self.system, self.bodies, self.model = system, bodies, system.model
+        self.q, self.v = [body.q for body in bodies], [body.v for body in bodies]
+        inertias = [body.inertia.about_com() for body in bodies]
         self.isotropic = all(np.array_equal(x, x[0, 0] * np.eye(3)) for x in inertias)
-        self.turning = Turning(system.model, scene.bodies, scene.patches)
         self.constants = {
-            "com": np.array([body.inertia.com for body in scene.loose]),
+            "com": np.array([body.inertia.com for body in bodies]),
             "inertia": np.array(inertias),
             "inverse": np.array([np.linalg.inv(x) for x in inertias]),
         }
@@ -99,7 +108,7 @@ class LooseBodies:
     def moving(self, q: np.ndarray, v: np.ndarray, h: Any, applied: Applied) -> Moving:
         """All bodies at q, v under forces."""
         forces = np.zeros((len(self.v), 6), object)
-        for k, body in enumerate(self.scene.loose):
+        for k, body in enumerate(self.bodies):
             forces[k] = applied.forces[body.v]
             if body.index in applied.wrenches:
                 forces[k] = forces[k] + applied.wrenches[body.index]
@@ -131,8 +140,8 @@ class LooseBodies:
             return {"placed": placed, "later": later, "motion": motion, "inertia": inertias}
 
         items = self.constants | {
-            "mass": np.array([body.inertia.mass for body in self.scene.loose]),
-            "radius": np.array([body_radius(body) for body in self.scene.loose]),
+            "mass": np.array([body.inertia.mass for body in self.bodies]),
+            "radius": np.array([body_radius(body) for body in self.bodies]),
             "q": self._by_body(q, self.q),
             "v": self._by_body(v, self.v),
         }

@@ -53,7 +53,7 @@ def passed(
     After a shorter step, which did not look so far ahead, memory.passes is below 0.
     """
     start, way = gap - 0.5 * h * before[0], PASSED * h
-    sudden = logical_and(gap < -contact.tolerance * h, start > 0.5 * gap)
+    sudden = logical_and(gap < -least_gap(contact, h, gap), start > 0.5 * gap)
     beyond = logical_and(gap > 0.0, memory.passes < 0.5)
     depth = where(sudden, -gap, where(beyond, maximum(-start, 0.0), 0.0))
     far = logical_and(depth * depth > way * way * maximum(before @ before, apart), impulse <= 0.0)
@@ -102,10 +102,14 @@ def normal_shift(contact: Contact, h: Any, gap: Any, before: Any, held: Any, mob
     """
     closing = gap * (1.0 / h)  # one division for all contacts
     out = mobile * maximum(RECOVERED * closing, -contact.recovery_speed)
-    size, least = absolute(gap), contact.tolerance * h
-    none = where(is_precise(1.0 + size), least, maximum(least, MICROMETRE))
-    shift = where(size < none, 0.0, where(gap > 0.0, closing, out))
+    shift = where(absolute(gap) < least_gap(contact, h, gap), 0.0, where(gap > 0.0, closing, out))
     return minimum(shift, maximum(shift - held, before))
+
+
+def least_gap(contact: Contact, h: Any, gap: Any) -> Any:
+    """A gap [m] up to which neither the tolerance nor the precision tells it from none."""
+    least = contact.tolerance * h
+    return where(is_precise(1.0 + absolute(gap)), least, maximum(least, MICROMETRE))
 
 
 def meets_ahead(contact: Contact, h: Any, gap: Any, end: Any, impulse: Any, thin: Any = np.inf) -> Any:

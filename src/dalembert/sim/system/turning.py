@@ -76,10 +76,11 @@ class Turning:
         self.followed = float(min([FOLLOWED, *(SWINGS * thin / r for thin, r in sides if r > 0.0)]))
 
     def most(self, h: Any, spins: np.ndarray) -> Any:
-        """A bound for the angle by which the shape of a body turns in a step [rad]; spins (n, 3) [rad/s]."""
-        if not self.facts["uneven"].any():
+        """A bound for the angle by which shapes of the first n bodies turn in a step [rad]; spins (n, 3) [rad/s]."""
+        uneven = self.facts["uneven"][: len(spins)]
+        if not uneven.any():
             return 0.0
-        items = {"spin": spins, "uneven": self.facts["uneven"]}
+        items = {"spin": spins, "uneven": uneven}
         squares = mapped(lambda spin, uneven: {"square": uneven * dot(spin, spin)}, items)["square"]
         return h * sqrt(reduce(maximum, squares) + TINY)
 
@@ -146,13 +147,29 @@ def may_turn_into(patch: Patch) -> bool:
     return not (patch.shape.symmetry == "all" and isinstance(patch.ground, HalfSpace))
 
 
-def robot_rows(turning: Turning, X: Sequence[Pose], motions: Motions, v: np.ndarray) -> np.ndarray:
-    """`Turning.rows` of all bodies of a robot at poses X, with velocities v (nv,)."""
-    twists = motions.twists(v)[:-1]
-    centres = [x.point(c) for x, c in zip(X, turning.facts["centre"], strict=False)]  # without the world
-    velocities = [t[3:] + cross(t[:3], c - motions.reference) for t, c in zip(twists, centres, strict=True)]
-    poses = np.array([pose_numbers(x) for x in X[: len(twists)]])
-    return turning.rows(poses, np.array([t[:3] for t in twists]), np.array(velocities))
+def turning_rows(
+    turning: Turning,
+    links: Sequence[int],
+    X: Sequence[Pose],
+    motions: Motions,
+    v: np.ndarray,
+    loose: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """`Turning.rows` of loose bodies, then of links, by number, at poses X with velocities v (nv,) of joints.
+
+    loose: poses (n, 12) of loose bodies, and velocities (n, 6) of their centres of mass, then angular ones.
+    """
+    twists, placed = motions.twists(v), [X[k] for k in links]
+    n = 0 if loose is None else len(loose[0])
+    centres = [x.point(c) for x, c in zip(placed, turning.facts["centre"][n:], strict=True)]
+    at_centres = zip(links, centres, strict=True)
+    velocities = [twists[k][3:] + cross(twists[k][:3], c - motions.reference) for k, c in at_centres]
+    rows = [[*pose_numbers(x), *twists[k][:3], *u] for k, x, u in zip(links, placed, velocities, strict=True)]
+    every = np.reshape(rows, (-1, 18))
+    if loose is not None:
+        poses, moves = loose
+        every = np.concatenate([np.concatenate([poses, moves[:, 3:], moves[:, :3]], axis=1), every])
+    return turning.rows(every[:, :12], every[:, 12:15], every[:, 15:])
 
 
 def where_fast(angle: Any, followed: float, then: Callable[[], Turned]) -> Turned:

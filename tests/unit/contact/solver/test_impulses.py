@@ -49,13 +49,16 @@ def broken(law: Law, p: float, u: float, g: float, near: float) -> str:
 
 
 def test_every_row_obeys_its_law() -> None:
+    passes = []
     for seed in range(600):
         J, c, laws = problem(seed)
         impulses, G = row_impulses(J, c, laws), J @ J.T
         u, near = G @ impulses.p + c, SOLVE * np.abs(c).max()
         for k, law in enumerate(laws):
             assert not broken(law, impulses.p[k], u[k], G[k, k], near), (seed, k)
-        assert impulses.change <= near and impulses.passes < 50, seed
+        assert impulses.settled and impulses.change <= near, seed
+        passes.append(impulses.passes)
+    assert np.mean(passes) < 7.0  # two like rows that say the opposite take up to 50
 
 
 def test_velocities_do_not_depend_on_the_order_of_rows() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.contact.solver import BodyProblem, Carrier, PairContacts, Rows
+from dalembert.contact.solver import Carrier, ContactProblem, PairContacts, Rows
 from dalembert.contact.solver.islands import labels_of
 from dalembert.contact.solver.unsettled import UnsettledPart
 from dalembert.linear.block_elimination import SIZE, block_pattern, solve_blocks
@@ -39,7 +39,7 @@ def test_islands_are_bodies_that_touch_but_not_through_what_is_fixed():
     assert labels_of(PAIRS, 1.0, 7).tolist() == [0, 1, 2, 0, 4, 5, 6]  # the first contact alone
 
 
-def problem_of(closing: np.ndarray) -> BodyProblem:
+def problem_of(closing: np.ndarray) -> ContactProblem:
     """Seven bodies of 1 kg that do not turn, with contacts between `PAIRS`, some of which close at 1 m/s."""
     k, nothing = len(PAIRS), np.zeros((len(PAIRS), 3, 3))
     columns = {"axes": np.tile(np.eye(3), (k, 1, 1)), "c": np.outer(-closing, [1.0, 0.0, 0.0])}
@@ -49,7 +49,7 @@ def problem_of(closing: np.ndarray) -> BodyProblem:
     columns |= {"mu": np.zeros(k), "reach": np.zeros((k, 0)), "group": np.arange(float(k))}
     none = Rows(Carrier(*np.zeros((4, 0, 0))), np.zeros(0), (), np.zeros(0))
     inertia = np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0], (7, 1))
-    return BodyProblem([PairContacts(PAIRS, columns, (), 7, float(k), 1e-6)], none, inertia)
+    return ContactProblem([PairContacts(columns, PAIRS, float(k), tolerance=1e-6)], none, inertia)
 
 
 def part_of(closing: list[int], most: int | None) -> UnsettledPart:

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from dalembert.contact.solver import Carrier, Law, constraint_impulses, contact_error
-from dalembert.contact.solver.carriers import chosen_contact
-from dalembert.contact.solver.cones import contact_block, missed_law
+from dalembert.contact.solver.cones import active_set, linear_contact, missed_law
 from dalembert.contact.solver.row_laws import row_impulse
 from tolerances import COMPUTED, CONTACT_SOLVER
 
@@ -64,10 +63,11 @@ def test_contacts_that_jam_settle_on_their_laws(name: str, tolerance: float, war
 def test_a_contact_on_its_law_stays_there_also_where_others_are_solutions_too() -> None:
     """This one may open, stick, or slip."""
     W, mu, b = np.array([[1.0, -3.0, 0.0], [-3.0, 10.0, 0.0], [0.0, 0.0, 1.0]]), 0.6, np.array([0.5, -2.0, 0.0])
-    block, slips = contact_block(W), -b[0] / (W[0, 0] + mu * W[0, 1])
-    for p in (np.zeros(3), -np.linalg.solve(W, b), slips * np.array([1.0, mu, 0.0])):
+    size, slips = np.diag(W), -b[0] / (W[0, 0] + mu * W[0, 1])
+    sides = {0.0: np.zeros(3), 1.0: -np.linalg.solve(W, b), 2.0: slips * np.array([1.0, mu, 0.0])}
+    for number, p in sides.items():
         u = W @ p + b
-        assert missed_law(block.size, mu, p, u) <= COMPUTED
-        new, _, moved = chosen_contact(block, mu, np.zeros(0), block.size, p, u)
-        np.testing.assert_allclose(new, p, atol=COMPUTED)
-        assert moved <= COMPUTED
+        assert missed_law(size, mu, p, u) <= COMPUTED
+        assert active_set(size, mu, (), p, u) == number
+        change, _ = linear_contact(size, mu, (), p, u, 0.01)
+        np.testing.assert_allclose(change.astype(float), 0.0, atol=COMPUTED / 0.01)
