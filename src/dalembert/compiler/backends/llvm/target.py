@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -13,6 +15,9 @@ from dalembert.errors import DalembertError
 from .objects import undefined
 
 STEP = "step_of_loop"  # the function that computes the step of a loop, in an object of its own
+LARGE = 4 << 20  # characters: modules whose code generation gets a stack of its own
+DEEP = 512 << 20  # bytes of that stack, of which only what is used takes memory
+_STACK_SIZE = threading.Lock()  # the size of new threads' stacks is one for the process
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -64,10 +69,23 @@ def description() -> str:
 
 
 def compile_object(text: str, to: llvm.TargetMachine | None = None) -> bytes:
-    """Object code of a module, for this host unless `machine` is another.
+    """Object code of a module, for this host unless `to` is another machine.
 
-    The IR is final: no optimisation passes run, only code generation.
+    The IR is final: no optimisation passes run, only code generation. That of large modules recurses deeper than the
+    stack of a usual thread, which would end the process.
     """
+    if len(text) < LARGE:
+        return _emitted(text, to)
+    with _STACK_SIZE, ThreadPoolExecutor(1) as deep:
+        before = threading.stack_size(DEEP)
+        try:
+            code = deep.submit(_emitted, text, to)  # starts the thread
+        finally:
+            threading.stack_size(before)
+    return code.result()
+
+
+def _emitted(text: str, to: llvm.TargetMachine | None) -> bytes:
     with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
         return (to or machine()).emit_object(module)
 
