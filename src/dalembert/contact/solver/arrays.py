@@ -52,3 +52,12 @@ def flat(x: np.ndarray) -> np.ndarray:
 def by_contact(x: np.ndarray, m: int) -> np.ndarray:
     """(k, m) from such a row."""
     return x.reshape(m, -1).T
+
+
+def filled_rows(x: np.ndarray, rows: list[int], width: int) -> np.ndarray:
+    """Rows x among `width` rows, with 0 in the others."""
+    if len(rows) == width:
+        return x
+    full = np.zeros((width, *x.shape[1:]), object)
+    full[rows] = x
+    return full

@@ -19,7 +19,7 @@ from dalembert.linear.zeros import is_zero, nonzeros, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, map, maximum, minimum, repeat, sqrt, visit, where
 
-from .arrays import by_contact, flat, largest_size
+from .arrays import by_contact, filled_rows, flat, largest_size
 from .carriers import Softening
 from .cones import (
     TINIEST,
@@ -243,7 +243,7 @@ class Contacts(ABC):
             chosen = active_set(size, mu, few, some_p, some_u)
             give = softened(chosen, number, give, p[0])
             change, K = linear_contact(size, mu, few, some_p, some_u, give)
-            change, K = _filled(change, rows, len(p)), _filled(_filled(K, rows, len(p)).T, rows, len(p)).T
+            change, K = filled_rows(change, rows, len(p)), filled_rows(filled_rows(K, rows, len(p)).T, rows, len(p)).T
             at = self.motion_of(**motion).forced(at, change)
             return {"w": at, "change": change, "K": K, "sets": chosen, "give": give}
 
@@ -397,12 +397,3 @@ def _pushing_rows(levers: Sequence[Any]) -> tuple[list[int], np.ndarray]:
     """Rows of a contact that can push, and their levers: without moments whose lever is the constant 0."""
     at = [i for i, lever in enumerate(levers) if not is_zero(lever)]
     return [0, 1, 2, *(3 + i for i in at)], np.array([levers[i] for i in at])
-
-
-def _filled(x: np.ndarray, rows: list[int], width: int) -> np.ndarray:
-    """Numbers of such rows among all rows of the contact, 0 of the others."""
-    if len(rows) == width:
-        return x
-    full = np.zeros((width, *x.shape[1:]), object)
-    full[rows] = x
-    return full

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .contact_step import ContactStep
     from .contact_table import ContactTable
     from .loose_bodies import Moving
-    from .system import Applied, System
+    from .system import Applied
 
 ROUNDING = 1e-10  # of the energies that impulses exchange: a gain below this is rounding
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
@@ -324,19 +324,6 @@ class ContactImpulses(ABC):
         work[names[CONTACT_IMPACTS]] = solution.impacts
         work[names[CONTACT_FRICTION]] = solution.friction
         return np.array(work)
-
-
-def state_after(
-    system: System, e: np.ndarray, h: Any, applied: Applied, v: np.ndarray, memory: Memory, work: Callable[[], Any]
-) -> np.ndarray:
-    """e after a step of h [s]: velocities v (nv,), the memory of contacts, states of other elements at their rates.
-
-    work: the change of each account of the ledger in the step, called where there is one.
-    """
-    layout = system.layout
-    moved = layout.replaced(e, v, layout.states(e) + h * system.state_rates(applied))
-    after = system.with_contact_memory(moved, memory)
-    return layout.replaced(after, accounts=layout.accounts(e) + work()) if layout.nw else after
 
 
 def counts(before: Memory, solution: ConstraintImpulses, passed: Any, turned: Turned) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from dalembert.model.tool import chain
 
 from ..elements.contact import Memory, RigidContact
 from .bodies import Bodies
-from .contact_problem import ContactImpulses, Middle, Situated, Solved, state_after
+from .contact_problem import ContactImpulses, Middle, Situated, Solved
 from .drift import drifted
 from .each_contact import EachImpulses
 from .gathered_contacts import GatheredImpulses
@@ -43,9 +43,9 @@ from .scene_contacts import SceneImpulses, memory_parts
 from .turning import Turning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from .system import System
+    from .system import Applied, System
 
 IN_VAIN = 0.1  # of the recovery speed: an error of velocities that may come from asking for it
 SHORTEST, MOST_PARTS = 1.0 / 1024.0, 3000  # of a step: the least part into which it is divided; parts tried at most
@@ -112,7 +112,17 @@ def _whole_step(
     solved = Solved(**{name: end[name] for name in Solved._fields} | {"memory": element.memory(end["memory"])})
     v1 = end["v1"]
     q1, v_end = step.drifted(q_half, v1, 0.5 * h, problem.displacement(solved.w))
-    return q1, state_after(system, e, h, applied, v_end, solved.memory, lambda: problem.work(applied, v1, solved))
+    return q1, _state_after(system, e, h, applied, v_end, solved.memory, lambda: problem.work(applied, v1, solved))
+
+
+def _state_after(
+    system: System, e: np.ndarray, h: Any, applied: Applied, v: np.ndarray, memory: Memory, work: Callable[[], Any]
+) -> np.ndarray:
+    """e after a step of h [s]; work: the change of each account of the ledger, called where there is one."""
+    layout = system.layout
+    moved = layout.replaced(e, v, layout.states(e) + h * system.state_rates(applied))
+    after = system.with_contact_memory(moved, memory)
+    return layout.replaced(after, accounts=layout.accounts(e) + work()) if layout.nw else after
 
 
 class ContactStep:
@@ -140,7 +150,7 @@ class ContactStep:
 
     @cached_property
     def turning(self) -> Turning:
-        """What turning does to the shapes of loose bodies, then of links."""
+        """Turning of the shapes of loose bodies, then of links."""
         return Turning(self._model, self._bodies, self.element.patches)
 
     def drifted(
