@@ -141,9 +141,9 @@ def _slid(block: Block, mu: Any, b: np.ndarray, slip: Any) -> _Slid:
     rate, square, pushed = tangents(slip, t), t @ t + TINIEST, normal(t)
     length = sqrt(square)
     shortest = (determinant / trace + slip) * reciprocal(slip)  # |p_t| / |f| is no less
-    least = maximum(-SLOPE * mu * r * b[0] * shortest, TINY)
+    least = maximum(-SLOPE * mu * r * b[0] * shortest * square, TINIEST)  # without friction 0, in single precision too
     slope = mu * (((w @ rate) * r) * square + pushed * (t @ rate))  # of mu p_n / |p_t|, times |p_t|³
-    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least * square), 0.0, MOST)
+    slipped = clip(slip + (length - mu * pushed) * square / maximum(slope, least), 0.0, MOST)
     t, before = tangents(slipped, -f), length
     pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINIEST)
     p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
