@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.dynamics.collision.groups import SIZES, resized, sizes_of
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry
+from dalembert.shapes.sizes import SIZES, resized, sizes_of
 from dalembert.spatial import Inertia, Pose, so3
 
 FIELDS = ("friction", "damping", "armature", "stiffness")  # of joints, one number per freedom

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.math import map as mapped
-from dalembert.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from dalembert.shapes import Capsule
 from dalembert.shapes.segment import POINT
+from dalembert.shapes.sizes import SIZES, resized, sizes_of
 from dalembert.spatial import Pose
 
 from .distance import distance
@@ -17,14 +18,6 @@ from .hulls import Hull, HullTable, TabledHull
 from .pairs import Solid
 from .witness import Witness
 
-SIZES: dict[type, tuple[str, ...]] = {
-    Sphere: ("radius",),
-    Capsule: ("radius", "length"),
-    Cylinder: ("radius", "length"),
-    Cone: ("radius", "length"),
-    Box: ("size",),
-    Ellipsoid: ("radii",),
-}
 Compute = Callable[[Any, Pose, Any, Pose], Sequence[Witness]]
 
 
@@ -120,21 +113,6 @@ class Numbers:
         if self.table is not None:
             return TabledHull(self.table, sizes[0])
         return resized(self.first, sizes) if type(self.first) in SIZES else self.first
-
-
-def sizes_of(shape: Any) -> list[Any]:
-    """The numbers that tell a shape apart from others of its kind; see `resized`."""
-    return [x for name in SIZES[type(shape)] for x in np.atleast_1d(getattr(shape, name))]
-
-
-def resized(shape: Any, sizes: np.ndarray) -> Any:
-    """A shape of the same kind with sizes that may be traced, which its constructor would refuse."""
-    other = object.__new__(type(shape))
-    names = SIZES[type(shape)]
-    values = [np.array(sizes)] if names[0] in ("size", "radii") else list(sizes)
-    for name, value in zip(names, values, strict=True):
-        object.__setattr__(other, name, value)
-    return other
 
 
 def pose_numbers(X: Pose) -> np.ndarray:
