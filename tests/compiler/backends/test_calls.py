@@ -68,7 +68,7 @@ def test_compiled(lanes, dtype):
 
 def test_a_function_that_is_called_often_is_written_once():
     assert c.emit(CALLED).source.count("static void outer_") == 1
-    assert cuda.emit(CALLED).text.count("__forceinline__ void outer_body_t") == 1
+    assert cuda.emit(CALLED).text.count("__forceinline__ void outer_f1(") == 1
 
 
 def test_slopes_through_calls():
