@@ -18,7 +18,7 @@ WORDS = {
 # results of inner iterations, and inputs
 INNER = {
     "AdaptiveClock", "Binary", "Chunk", "ConstraintImpulses", "ExcitationSettings", "InteriorPoint", "NewtonClock",
-    "Limits", "Loop", "Memory", "Optimum", "Ordered",
+    "Limits", "Loop", "Memory", "Optimum", "Ordered", "PolishLimits",
     "QuadraticSolution", "Repetition", "Solved", "Surroundings", "Trigger", "Turned", "Unsolved",
 }  # fmt: skip
 
